@@ -1,0 +1,24 @@
+"""Errors for what a loss is handed, and the precision it computes in."""
+
+import torch
+from torch import Tensor
+
+
+def check_batch(name: str, logits: Tensor, targets: Tensor, *, soft: bool) -> tuple[Tensor, Tensor]:
+    """Return logits and targets in one floating type (float32 at least), or say what is wrong."""
+    if logits.ndim != 2 or logits.shape != targets.shape:
+        raise ValueError(
+            f"{name}: logits and targets must both be documents x labels, "
+            f"got {tuple(logits.shape)} and {tuple(targets.shape)}"
+        )
+    if logits.dtype in (torch.float16, torch.bfloat16):
+        logits = logits.float()
+    targets = targets.to(logits.dtype)
+    if torch.isnan(logits).any():
+        raise ValueError(f"{name}: {int(torch.isnan(logits).sum())} logits are NaN")
+    if soft:
+        if ((targets < 0) | (targets > 1)).any():
+            raise ValueError(f"{name}: targets must lie in [0, 1]")
+    elif ((targets != 0) & (targets != 1)).any():
+        raise ValueError(f"{name}: targets must be 0 or 1; this loss takes no soft targets")
+    return logits, targets

@@ -1,0 +1,1 @@
+"""Models that turn texts, or features of texts, into logits."""

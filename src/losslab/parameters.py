@@ -1,0 +1,178 @@
+"""Every parameter the project knows: names, types, bounds.
+
+The values of shared parameters stand in ``conf/``; those of a loss in its ``LossSpec``, which
+``conf/`` and ``--params`` may override. A name that is not here is a mistake and is told as one.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    model_validator,
+)
+from pydantic.functional_validators import AfterValidator
+
+from losslab.corpora import READERS
+from losslab.losses import LOSSES, LossSpec, Option
+from losslab.training.budget import Budget
+
+
+class Frozen(BaseModel):
+    """A parameter object: read only, no unknown names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SplitOptions(Frozen):
+    """Shares of the documents, for a corpus that prescribes no split."""
+
+    train: float = Field(gt=0, lt=1)
+    validation: float = Field(gt=0, lt=1)
+    test: float = Field(gt=0, lt=1)
+    seed: int
+
+    @model_validator(mode="after")
+    def _add_up(self) -> "SplitOptions":
+        total = self.train + self.validation + self.test
+        if abs(total - 1) > 1e-9:
+            raise ValueError(f"train, validation and test must add up to 1, got {total:g}")
+        return self
+
+
+class GroupOptions(Frozen):
+    """Cut-offs of the frequency groups; both null: thirds of the labels."""
+
+    head_min: int | None = Field(ge=1)
+    tail_max: int | None = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _both_or_none(self) -> "GroupOptions":
+        if (self.head_min is None) != (self.tail_max is None):
+            raise ValueError("head_min and tail_max must both be set or both be null")
+        if self.head_min is not None and self.tail_max is not None and self.head_min <= self.tail_max:
+            raise ValueError(f"head_min must be above tail_max, got {self.head_min} and {self.tail_max}")
+        return self
+
+
+class ThresholdOptions(Frozen):
+    """The grid of the one threshold that is tuned on validation."""
+
+    lowest: float = Field(ge=0, le=1)
+    highest: float = Field(ge=0, le=1)
+    step: float = Field(gt=0, le=1)
+
+
+class ProbeRecipe(Frozen):
+    """Frozen embeddings and a small head."""
+
+    encoder: str
+    max_length: int = Field(ge=8)
+    hidden: int = Field(ge=0)
+    dropout: float = Field(ge=0, lt=1)
+    training: Budget
+
+
+class Recipes(Frozen):
+    """The recipes by name; ``recipe`` picks one."""
+
+    probe: ProbeRecipe
+
+
+class LossOptions(Frozen):
+    """The hyper-parameters of a loss; the subclass of each loss is built from its ``LossSpec``."""
+
+
+def namespace(loss: str) -> str:
+    """The name of a loss's pipeline, namespace, tag and parameters.
+
+    >>> namespace("db")
+    'db_loss'
+    """
+    return f"{loss}_loss"
+
+
+@cache
+def loss_options(name: str) -> type[LossOptions]:
+    """The parameter model of a loss."""
+    spec = LOSSES[name]
+    fields: dict[str, Any] = {
+        option: (_annotation(option, rule), rule.default) for option, rule in spec.options.items()
+    }
+    return create_model(f"{_camel(spec)}Options", __base__=LossOptions, **fields)
+
+
+def _annotation(name: str, option: Option) -> Any:
+    def check(value: Any) -> Any:
+        option.check(name, value)
+        return value
+
+    return Annotated[float | str if option.words else float, AfterValidator(check)]
+
+
+def _camel(spec: LossSpec) -> str:
+    return "".join(part.capitalize() for part in spec.name.split("_"))
+
+
+@cache
+def parameter_model() -> type[Frozen]:
+    """The model of all parameters, one field per top-level name."""
+    losses: dict[str, Any] = {namespace(name): (loss_options(name), ...) for name in LOSSES}
+    return create_model(
+        "Parameters",
+        __base__=Frozen,
+        dataset=(Literal[tuple(READERS)], ...),
+        recipe=(Literal[tuple(Recipes.model_fields)], ...),
+        seed=(Annotated[int, Field(ge=0)], ...),
+        seeds=(Annotated[int, Field(ge=1)], ...),
+        split=(SplitOptions, ...),
+        frequency_groups=(GroupOptions, ...),
+        threshold=(ThresholdOptions, ...),
+        recipes=(Recipes, ...),
+        **losses,
+    )
+
+
+def complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Check all parameters and add the defaults of every loss.
+
+    Raises:
+        ValueError: with one line per fault that names the parameter and the choices.
+    """
+    filled = {**{namespace(name): {} for name in LOSSES}, **parameters}
+    try:
+        return parameter_model().model_validate(filled).model_dump()
+    except ValidationError as error:
+        raise ValueError("; ".join(_explain(fault) for fault in error.errors())) from None
+
+
+def _explain(fault: Any) -> str:
+    path = [str(part) for part in fault["loc"]]
+    name = ".".join(path)
+    if fault["type"] == "extra_forbidden":
+        known = _known_names(path[:-1])
+        close = get_close_matches(path[-1], known, n=1)
+        prefix = "".join(f"{part}." for part in path[:-1])
+        hint = f"did you mean '{prefix}{close[0]}'?" if close else f"known: {', '.join(known)}"
+        return f"unknown parameter '{name}'; {hint}"
+    if fault["type"] == "literal_error":
+        choices = fault["ctx"]["expected"].replace("'", "")
+        return f"unknown {name} '{fault['input']}'; choose {choices}"
+    if fault["type"] == "missing":
+        return f"parameter '{name}' is not set"
+    if fault["type"] == "value_error":
+        return f"parameter '{name}': {fault['ctx']['error']}"
+    return f"parameter '{name}': {fault['msg']}, got {fault['input']!r}"
+
+
+def _known_names(path: list[str]) -> list[str]:
+    model: Any = parameter_model()
+    for part in path:
+        model = model.model_fields[part].annotation
+    return list(model.model_fields)

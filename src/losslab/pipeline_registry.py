@@ -1,0 +1,23 @@
+"""Every pipeline by name, written out: what ``kedro run --pipeline`` accepts."""
+
+from kedro.pipeline import Pipeline
+
+from losslab.losses import LOSSES
+from losslab.parameters import namespace
+from losslab.pipelines import losses, prepare, report, targets
+
+
+def register_pipelines() -> dict[str, Pipeline]:
+    """The registry; each ``<loss>_loss`` holds its whole upstream and runs by itself."""
+    upstream = prepare.create_pipeline() + targets.create_pipeline()
+    single = {namespace(name): losses.create_pipeline(name) for name in LOSSES}
+    every = sum(single.values(), upstream)
+    reporting = report.create_pipeline(LOSSES)
+    return {
+        "prepare": prepare.create_pipeline(),
+        "targets": upstream,
+        **{name: upstream + pipeline for name, pipeline in single.items()},
+        "all_losses": every,
+        "report": reporting,
+        "__default__": every + reporting,
+    }

@@ -1,0 +1,1 @@
+"""Kedro pipelines: glue between the catalog and the library packages."""

@@ -1,0 +1,33 @@
+"""raw files - parse - documents - split - targets, features."""
+
+from kedro.pipeline import Node, Pipeline
+
+from losslab.pipelines.prepare import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """Everything that does not depend on a loss, from raw files to features."""
+    return Pipeline(
+        [
+            Node(
+                nodes.parse_corpus,
+                ["raw_files", "params:dataset"],
+                ["parsed_documents", "rejected_rows"],
+                name="parse_corpus",
+            ),
+            Node(
+                nodes.split_documents,
+                ["parsed_documents", "params:split"],
+                "documents",
+                name="split_documents",
+            ),
+            Node(nodes.encode_targets, "documents", ["label_space", "targets"], name="encode_targets"),
+            Node(
+                nodes.compute_features,
+                ["documents", "params:recipe", "params:recipes"],
+                "features",
+                name="compute_features",
+            ),
+        ],
+        tags="prepare",
+    )

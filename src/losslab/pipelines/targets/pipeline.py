@@ -1,0 +1,26 @@
+"""targets - label statistics, frequency groups, co-occurrence."""
+
+from kedro.pipeline import Node, Pipeline
+
+from losslab.pipelines.targets import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """What losses and metrics know of the labels besides the targets."""
+    return Pipeline(
+        [
+            Node(
+                nodes.compute_label_statistics,
+                ["targets", "label_space", "documents", "params:frequency_groups"],
+                ["label_statistics", "label_table"],
+                name="compute_label_statistics",
+            ),
+            Node(
+                nodes.count_cooccurrence,
+                ["targets", "documents"],
+                "label_cooccurrence",
+                name="count_cooccurrence",
+            ),
+        ],
+        tags="targets",
+    )

@@ -1,0 +1,63 @@
+"""Figures, each from one tidy table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from plotly import graph_objects as go
+
+GROUP_COLOURS = {"head": "#3b6ea5", "medium": "#7a9e3f", "tail": "#c8553d"}
+LOSS_COLOURS = ["#3b6ea5", "#c8553d", "#7a9e3f", "#8d5fa8", "#c9922e", "#4ba3a0", "#a8577e", "#6b6b6b"]
+
+
+def draw_label_distribution(label_table: pd.DataFrame) -> go.Figure:
+    """Training documents per label, most frequent first, coloured by frequency group."""
+    figure = go.Figure()
+    for group, colour in GROUP_COLOURS.items():
+        part = label_table[label_table["group"] == group]
+        figure.add_bar(x=part["label"], y=part["train"], name=group, marker_color=colour)
+    figure.update_xaxes(showticklabels=len(label_table) <= 60, tickangle=-60, title="label")
+    figure.update_yaxes(title="training documents")
+    return _finish(figure, "Label distribution")
+
+
+def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
+    """Macro-F1 on the head, medium and tail labels of the test split, a bar per loss."""
+    figure = go.Figure()
+    for colour, (name, result) in zip(_colours(metrics), metrics.items(), strict=True):
+        keys = [f"{group}/macro_f1" for group in GROUP_COLOURS]
+        spread = [result["std"][key] for key in keys]
+        figure.add_bar(
+            x=list(GROUP_COLOURS),
+            y=[result["mean"][key] for key in keys],
+            error_y={"array": spread, "visible": None not in spread},
+            name=name,
+            marker_color=colour,
+        )
+    figure.update_xaxes(title="labels by frequency")
+    figure.update_yaxes(title="macro-F1, test", range=[0, 1])
+    return _finish(figure, "Macro-F1 by label frequency")
+
+
+def draw_learning_curves(histories: Mapping[str, pd.DataFrame]) -> go.Figure:
+    """Validation macro-F1 by epoch: a line per loss, the mean of the seeds still training."""
+    figure = go.Figure()
+    for colour, (name, history) in zip(_colours(histories), histories.items(), strict=True):
+        mean = history.groupby("epoch")["validation_macro_f1"].mean()
+        figure.add_scatter(x=mean.index, y=mean, name=name, mode="lines", line={"color": colour})
+    figure.update_xaxes(title="epoch")
+    figure.update_yaxes(title="macro-F1, validation", rangemode="tozero")
+    return _finish(figure, "Validation macro-F1 by epoch")
+
+
+def _colours(names: Any) -> list[str]:
+    return [LOSS_COLOURS[index % len(LOSS_COLOURS)] for index in range(len(names))]
+
+
+def _finish(figure: go.Figure, title: str) -> go.Figure:
+    return figure.update_layout(
+        title=title,
+        template="plotly_white",
+        legend={"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"},
+        margin={"l": 60, "r": 20, "t": 80, "b": 60},
+    )

@@ -1,0 +1,48 @@
+"""The report page: one file that opens offline, script and all."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from plotly import graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from losslab.reporting.table import COLUMNS, show
+
+LOWER_IS_BETTER = ("ranking_loss",)
+
+
+def render_page(
+    table: pd.DataFrame,
+    figures: Mapping[str, go.Figure],
+    *,
+    dataset: str,
+    recipe: str,
+    statistics: Mapping[str, Any],
+    titles: Mapping[str, str],
+) -> str:
+    """The page for a comparison table and its figures; ``titles`` spell the losses' names out."""
+    environment = Environment(
+        loader=PackageLoader("losslab.reporting", "."), autoescape=True, undefined=StrictUndefined
+    )
+    environment.filters["show"] = show
+    return environment.get_template("page.html.j2").render(
+        dataset=dataset,
+        recipe=recipe,
+        statistics=statistics,
+        titles=titles,
+        columns=COLUMNS,
+        rows=table.to_dict("records"),
+        best=_best_rows(table),
+        figures={name: figure.to_json() for name, figure in figures.items()},
+        plotly=get_plotlyjs(),
+    )
+
+
+def _best_rows(table: pd.DataFrame) -> dict[str, int]:
+    """Row of the best value of each metric."""
+    return {
+        key: int(table[key].idxmin() if key in LOWER_IS_BETTER else table[key].idxmax())
+        for key in COLUMNS
+    }

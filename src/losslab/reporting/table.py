@@ -1,0 +1,73 @@
+"""The comparison table: a row per loss, mean and spread over seeds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+COLUMNS = {
+    "micro_f1": "micro-F1",
+    "macro_f1": "macro-F1",
+    "weighted_f1": "weighted F1",
+    "example_f1": "example F1",
+    "subset_accuracy": "subset accuracy",
+    "average_precision": "average precision",
+    "ranking_loss": "ranking loss",
+    "head/micro_f1": "head micro-F1",
+    "head/macro_f1": "head macro-F1",
+    "medium/micro_f1": "medium micro-F1",
+    "medium/macro_f1": "medium macro-F1",
+    "tail/micro_f1": "tail micro-F1",
+    "tail/macro_f1": "tail macro-F1",
+}
+"""The metrics of the table and how a person calls them."""
+
+SHORT = ["micro_f1", "macro_f1", "head/macro_f1", "medium/macro_f1", "tail/macro_f1", "average_precision"]
+"""Those that fit a terminal."""
+
+
+def compare(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per loss: ``loss``, ``seeds``, ``best_epoch``, then a metric's mean and ``<metric>_std``.
+
+    Rows are sorted by macro-F1, best first. The spread is the sample standard deviation over seeds,
+    missing where there is one seed.
+    """
+    rows = []
+    for name, result in metrics.items():
+        row: dict[str, Any] = {"loss": name, "seeds": len(result["seeds"])}
+        for key in ("best_epoch", *COLUMNS):
+            row[key] = result["mean"][key]
+            row[f"{key}_std"] = result["std"][key]
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("macro_f1", ascending=False, ignore_index=True)
+
+
+def show(value: float, spread: float | None, digits: int = 3) -> str:
+    """A figure as people read it.
+
+    >>> show(0.5, 0.0123)
+    '0.500 ± 0.012'
+    >>> show(0.5, None)
+    '0.500'
+    """
+    text = f"{value:.{digits}f}"
+    return text if spread is None or pd.isna(spread) else f"{text} ± {spread:.{digits}f}"
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """The comparison as a Markdown table for a terminal."""
+    header = ["loss", *(COLUMNS[key] for key in SHORT), "best epoch"]
+    body = [
+        [
+            row["loss"],
+            *(show(row[key], row[f"{key}_std"]) for key in SHORT),
+            show(row["best_epoch"], row["best_epoch_std"], digits=0),
+        ]
+        for _, row in table.iterrows()
+    ]
+    widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+        for line in [header, rule, *body]
+    )

@@ -1,0 +1,29 @@
+"""The label space of a corpus and its documents' labels as a sparse matrix."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy import sparse
+
+
+def label_space(label_sets: Iterable[Iterable[str]]) -> list[str]:
+    """All labels, sorted: the columns of every matrix and of the logits.
+
+    >>> label_space([["b"], ["a", "b"], []])
+    ['a', 'b']
+    """
+    return sorted({label for labels in label_sets for label in labels})
+
+
+def encode_labels(label_sets: Sequence[Iterable[str]], labels: Sequence[str]) -> sparse.csr_array:
+    """Documents x labels, 1 where a document carries a label.
+
+    >>> encode_labels([["b"], ["a", "b"], []], ["a", "b"]).toarray().tolist()
+    [[0, 1], [1, 1], [0, 0]]
+    """
+    column = {label: index for index, label in enumerate(labels)}
+    indices = [sorted({column[label] for label in carried}) for carried in label_sets]
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in indices])])
+    flat = np.array([index for row in indices for index in row], dtype=np.int32)
+    data = np.ones(len(flat), dtype=np.int8)
+    return sparse.csr_array((data, flat, indptr), shape=(len(indices), len(labels)))

@@ -1,0 +1,1 @@
+"""Fitting a model with a loss: one rule for every loss."""

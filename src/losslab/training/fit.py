@@ -1,0 +1,96 @@
+"""Fitting a model with a loss: the same rule whatever the loss.
+
+Validation after every epoch, the best epoch by one validation metric is kept, and training ends
+when ``patience`` epochs in a row brought nothing better or ``epochs`` are over.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
+
+from losslab.training.budget import Budget
+from losslab.training.trainer import LossTrainer, ModelWithLoss, RowBatches
+
+Judge = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A trained model: its weights at the best epoch and a row of figures per epoch."""
+
+    weights: dict[str, Tensor]
+    history: pd.DataFrame
+    best_epoch: int
+
+
+def fit(
+    make_model: Callable[[], nn.Module],
+    make_loss: Callable[[], nn.Module],
+    train: RowBatches,
+    validation: RowBatches,
+    *,
+    budget: Budget,
+    judge: Judge,
+    name: str,
+    seed: int,
+) -> Fitted:
+    """Train one model; ``judge(targets, logits)`` gives the validation metrics of an epoch."""
+    set_seed(seed)
+    model = ModelWithLoss(make_model(), make_loss())
+    with TemporaryDirectory(prefix=f"losslab-{name}-") as folder:
+        trainer = LossTrainer(
+            training=name,
+            seed=seed,
+            judge=judge,
+            model=model,
+            args=training_arguments(folder, budget, seed),
+            train_dataset=train,
+            eval_dataset=validation,
+            callbacks=[EarlyStoppingCallback(early_stopping_patience=budget.patience)],
+        )
+        trainer.train()
+    history = pd.DataFrame(trainer.history)
+    best = int(history.loc[history[f"validation_{budget.select_by}"].idxmax(), "epoch"])
+    weights = {key: value.detach().cpu() for key, value in model.model.state_dict().items()}
+    return Fitted(weights, history, best)
+
+
+def training_arguments(folder: str, budget: Budget, seed: int) -> TrainingArguments:
+    """The budget in the Trainer's words."""
+    cuda = torch.cuda.is_available()
+    half = cuda and torch.cuda.is_bf16_supported()
+    return TrainingArguments(
+        output_dir=folder,
+        num_train_epochs=budget.epochs,
+        per_device_train_batch_size=budget.batch_size,
+        per_device_eval_batch_size=max(budget.batch_size, 256),
+        learning_rate=budget.learning_rate,
+        weight_decay=budget.weight_decay,
+        max_grad_norm=budget.max_grad_norm,
+        warmup_steps=budget.warmup_steps,
+        lr_scheduler_type=budget.schedule,
+        bf16=half,
+        fp16=cuda and not half,
+        seed=seed,
+        data_seed=seed,
+        eval_strategy="epoch",
+        logging_strategy="epoch",
+        logging_nan_inf_filter=False,
+        save_strategy="best",
+        save_total_limit=1,
+        save_only_model=True,
+        load_best_model_at_end=True,
+        metric_for_best_model=budget.select_by,
+        greater_is_better=True,
+        label_names=["targets"],
+        remove_unused_columns=False,
+        dataloader_pin_memory=cuda,
+        disable_tqdm=True,
+        report_to="none",
+    )
