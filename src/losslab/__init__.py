@@ -1,3 +1,3 @@
-"""Losses for long-tailed text classification, compared on one corpus, one encoder and one budget."""
+"""Losses for long-tailed text classification: one corpus, one encoder, one budget."""
 
 __version__ = "0.1.0"

@@ -56,8 +56,14 @@ class GroupOptions(Frozen):
     def _both_or_none(self) -> "GroupOptions":
         if (self.head_min is None) != (self.tail_max is None):
             raise ValueError("head_min and tail_max must both be set or both be null")
-        if self.head_min is not None and self.tail_max is not None and self.head_min <= self.tail_max:
-            raise ValueError(f"head_min must be above tail_max, got {self.head_min} and {self.tail_max}")
+        if (
+            self.head_min is not None
+            and self.tail_max is not None
+            and self.head_min <= self.tail_max
+        ):
+            raise ValueError(
+                f"head_min must be above tail_max, got {self.head_min} and {self.tail_max}"
+            )
         return self
 
 

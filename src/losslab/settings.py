@@ -1,12 +1,43 @@
 """Project settings, read by Kedro."""
 
-from losslab.hooks import ParameterCheck
+import os
+import warnings
+from pathlib import Path
 
-HOOKS = (ParameterCheck(),)
+os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+
+for said in (
+    r"register_new_resolver\(\) is deprecated",  # omegaconf, on Kedro and kedro-mlflow
+    "One or more dataset names contain",  # Kedro, on the report reading from namespaces
+):
+    warnings.filterwarnings("ignore", message=said)
+
+from losslab.hooks import ParameterCheck, Summary, Tracking  # noqa: E402
+
+PROJECT = Path(__file__).parents[2]
+
+HOOKS = (ParameterCheck(), Tracking(), Summary())
+DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place
+
+
+def tracking_uri() -> str:
+    """The MLflow store: the one of the environment, else a file of the project."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{PROJECT}/mlflow.db"
+
+
+def artifact_location() -> str | None:
+    """Where figures and reports go: a folder of the project, unless a server decides."""
+    return None if os.environ.get("MLFLOW_TRACKING_URI") else "mlruns"
+
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
     "merge_strategy": {"parameters": "soft"},
+    "config_patterns": {"mlflow": ["mlflow*", "mlflow*/**", "**/mlflow*"]},
+    "custom_resolvers": {
+        "losslab.tracking_uri": tracking_uri,
+        "losslab.artifact_location": artifact_location,
+    },
 }
-DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)

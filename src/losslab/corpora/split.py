@@ -10,7 +10,9 @@ from scipy import sparse
 SPLITS = ("train", "validation", "test")
 
 
-def assign_splits(documents: pd.DataFrame, shares: Mapping[str, float], *, seed: int) -> pd.DataFrame:
+def assign_splits(
+    documents: pd.DataFrame, shares: Mapping[str, float], *, seed: int
+) -> pd.DataFrame:
     """Fill the ``split`` column of documents that have none; given splits stay.
 
     The result depends on ids, labels, shares and seed, not on the order of the rows.
@@ -19,7 +21,9 @@ def assign_splits(documents: pd.DataFrame, shares: Mapping[str, float], *, seed:
         return documents
     order = np.argsort([stable_rank(name, seed) for name in documents["id"]])
     shuffled = documents.iloc[order]
-    vocabulary = {label: i for i, label in enumerate(sorted(set(shuffled["labels"].explode().dropna())))}
+    vocabulary = {
+        label: i for i, label in enumerate(sorted(set(shuffled["labels"].explode().dropna())))
+    }
     rows = [row for row, labels in enumerate(shuffled["labels"]) for _ in labels]
     columns = [vocabulary[label] for labels in shuffled["labels"] for label in labels]
     shape = (len(shuffled), len(vocabulary))
@@ -35,7 +39,7 @@ def stable_rank(name: str, seed: int) -> bytes:
 
 
 def stratify(targets: sparse.csr_array, shares: Sequence[float]) -> np.ndarray:
-    """Assign each row to a part so that rows are shared exactly and every label as evenly as can be.
+    """Assign each row to a part: rows are shared exactly, every label as evenly as can be.
 
     Sechidis et al. 2011, On the Stratification of Multi-Label Data: the rarest label left is dealt
     out first, each of its rows to the part that lacks most of that label, then most rows. Unlike

@@ -84,7 +84,9 @@ def empty(counts: Counts) -> np.ndarray:
 
 def _ranking(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     some = truth.any(axis=1)
-    precision = label_ranking_average_precision_score(truth[some], scores[some]) if some.any() else 0.0
+    precision = (
+        label_ranking_average_precision_score(truth[some], scores[some]) if some.any() else 0.0
+    )
     return {
         "average_precision": float(precision * some.mean()),
         "ranking_loss": float(label_ranking_loss(truth, scores)),
@@ -99,5 +101,7 @@ def _weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
 def _dense(matrix: Any, shape: tuple[int, ...]) -> np.ndarray:
     dense = np.asarray(matrix.toarray() if sparse.issparse(matrix) else matrix)
     if dense.shape != shape:
-        raise ValueError(f"expected documents x labels {shape} as the scores have, got {dense.shape}")
+        raise ValueError(
+            f"expected documents x labels {shape} as the scores have, got {dense.shape}"
+        )
     return dense.astype(bool)

@@ -1,6 +1,5 @@
 """The report page: a version per run and a copy that is always the newest."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -32,5 +31,7 @@ class PageDataset(AtomicSave, _PageFile):
         """Write a new version, then the copy."""
         super().save(data)
         part = self.latest.with_name(f".{self._latest}.part")
-        shutil.copyfile(Path(self._filepath) / self.resolve_save_version() / self._filepath.name, part)
-        os.replace(part, self.latest)
+        shutil.copyfile(
+            Path(self._filepath) / self.resolve_save_version() / self._filepath.name, part
+        )
+        part.replace(self.latest)

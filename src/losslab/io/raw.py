@@ -11,7 +11,9 @@ from losslab.corpora import PACKAGED
 class RawFolderDataset(AbstractDataset[None, Path]):
     """The folder a reader reads. ``dataset`` names the corpus; ``filepath`` is its folder."""
 
-    def __init__(self, *, dataset: str, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, *, dataset: str, filepath: str, metadata: dict[str, Any] | None = None
+    ) -> None:
         self._dataset = dataset
         self._folder = Path(filepath)
         self.metadata = metadata
@@ -20,7 +22,9 @@ class RawFolderDataset(AbstractDataset[None, Path]):
         """The folder, or an error that says which one is missing."""
         folder = PACKAGED[self._dataset]() if self._dataset in PACKAGED else self._folder
         if not folder.is_dir():
-            raise DatasetError(f"the raw files of '{self._dataset}' are missing: no folder {folder}")
+            raise DatasetError(
+                f"the raw files of '{self._dataset}' are missing: no folder {folder}"
+            )
         return folder
 
     def save(self, data: None) -> None:

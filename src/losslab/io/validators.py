@@ -11,7 +11,9 @@ from losslab.corpora.split import SPLITS
 def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
     """A table of documents: its columns, unique ids, no empty text, at least one row."""
     if list(documents.columns) != DOCUMENT_COLUMNS:
-        raise ValueError(f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}")
+        raise ValueError(
+            f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}"
+        )
     if documents.empty:
         raise ValueError("expected at least one document, found none")
     _name_rows("duplicate id", documents, documents["id"].duplicated())

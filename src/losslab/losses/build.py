@@ -38,7 +38,9 @@ def build_loss(name: str, statistics: LabelStatistics | None = None, **options: 
 def _choose_options(spec: LossSpec, options: dict[str, Any]) -> dict[str, Any]:
     for option, value in options.items():
         if option not in spec.options:
-            raise ValueError(f"{spec.name} has no option {option!r}; {_suggest(option, spec.options)}")
+            raise ValueError(
+                f"{spec.name} has no option {option!r}; {_suggest(option, spec.options)}"
+            )
         try:
             spec.options[option].check(option, value)
         except ValueError as error:

@@ -1,7 +1,7 @@
 """The pointwise family: a weighted, focused cross-entropy per entry, mean over all entries.
 
 Symbols of Huang et al. 2021: z ``logits``, y ``targets``, n_c ``frequencies``, D ``documents``,
-gamma ``gamma``, kappa ``kappa``, lambda ``negative_scale``, alpha ``alpha``, beta ``beta``, mu ``mu``.
+lambda ``negative_scale``; gamma, kappa, alpha, beta and mu keep their names.
 """
 
 from collections.abc import Mapping
@@ -108,8 +108,8 @@ class DistributionBalancedLoss(nn.Module):
     """Distribution-balanced loss: for long tails whose rare labels come along with common ones.
 
     Rebalanced weights undo the oversampling of co-occurring labels, negative-tolerant
-    regularisation (bias ``v_c = kappa * log(D/n_c - 1)``, negatives scaled by lambda) keeps the many
-    negatives of a rare label from drowning its positives, and the focal factor does the rest
+    regularisation (bias ``v_c = kappa * log(D/n_c - 1)``, negatives scaled by lambda) keeps the
+    many negatives of a rare label from drowning its positives, and the focal factor does the rest
     (eq. 5 to 8). The bias and scale are for training only: prediction uses ``sigmoid(z)``.
     The authors' code multiplies the value by a constant; we follow the equation.
 
@@ -117,7 +117,7 @@ class DistributionBalancedLoss(nn.Module):
     >>> options = dict(gamma=2.0, alpha=0.1, beta=10.0, mu="auto", kappa=0.05, negative_scale=2.0)
     >>> loss = DistributionBalancedLoss(statistics, **options)
     >>> loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
-    0.1136...
+    0.1102...
     """
 
     bias: Tensor

@@ -6,7 +6,9 @@ BALANCED = "Huang et al. 2021, Balancing Methods for Multi-label Text Classifica
 REBALANCING = {
     "alpha": Option(0.1, "A.1: both data sets", minimum=0),
     "beta": Option(10.0, "A.1: both data sets", minimum=0),
-    "mu": Option("auto", "(mean + median) / 2 of r; gives the paper's 0.9 and 0.05", words=("auto",)),
+    "mu": Option(
+        "auto", "(mean + median) / 2 of r; gives the paper's 0.9 and 0.05", words=("auto",)
+    ),
 }
 TOLERANCE = {
     "kappa": Option(0.05, "A.1: both data sets", minimum=0),

@@ -22,7 +22,9 @@ def build_model(settings: ProbeSettings, *, width: int, labels: int) -> nn.Modul
     return Probe(width=width, labels=labels, hidden=settings.hidden, dropout=settings.dropout)
 
 
-def predict_logits(model: nn.Module, weights: Mapping[str, np.ndarray], features: np.ndarray) -> np.ndarray:
+def predict_logits(
+    model: nn.Module, weights: Mapping[str, np.ndarray], features: np.ndarray
+) -> np.ndarray:
     """Logits of ``model`` with ``weights``, documents x labels."""
     model.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     with torch.inference_mode():

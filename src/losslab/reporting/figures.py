@@ -7,7 +7,16 @@ import pandas as pd
 from plotly import graph_objects as go
 
 GROUP_COLOURS = {"head": "#3b6ea5", "medium": "#7a9e3f", "tail": "#c8553d"}
-LOSS_COLOURS = ["#3b6ea5", "#c8553d", "#7a9e3f", "#8d5fa8", "#c9922e", "#4ba3a0", "#a8577e", "#6b6b6b"]
+LOSS_COLOURS = [
+    "#3b6ea5",
+    "#c8553d",
+    "#7a9e3f",
+    "#8d5fa8",
+    "#c9922e",
+    "#4ba3a0",
+    "#a8577e",
+    "#6b6b6b",
+]
 
 
 def draw_label_distribution(label_table: pd.DataFrame) -> go.Figure:

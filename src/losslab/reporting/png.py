@@ -1,9 +1,14 @@
 """Pictures of figures where no browser is at hand: bars and lines of a Plotly figure as PNG."""
 
 from io import BytesIO
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from plotly import graph_objects as go
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
@@ -27,10 +32,10 @@ def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
     return buffer.getvalue()
 
 
-def _draw_bars(axes, bars) -> None:  # noqa: ANN001
+def _draw_bars(axes: "Axes", bars: list[go.Bar]) -> None:
     """Bars that share categories stand side by side; those that do not follow one another."""
     categories = list(dict.fromkeys(name for trace in bars for name in trace.x))
-    shared = any(set(a.x) & set(b.x) for a, b in zip(bars, bars[1:], strict=False))
+    shared = any(set(a.x) & set(b.x) for a, b in pairwise(bars))
     width = 0.8 / len(bars) if shared else 0.8
     for index, trace in enumerate(bars):
         shift = (index - (len(bars) - 1) / 2) * width if shared else 0
@@ -39,4 +44,6 @@ def _draw_bars(axes, bars) -> None:  # noqa: ANN001
         axes.bar(places, trace.y, width, yerr=errors, label=trace.name, color=trace.marker.color)
     if bars:
         tilt = 90 if len(categories) > 8 else 0
-        axes.set_xticks(range(len(categories)), categories, rotation=tilt, fontsize=7 if tilt else 10)
+        axes.set_xticks(
+            range(len(categories)), categories, rotation=tilt, fontsize=7 if tilt else 10
+        )

@@ -22,12 +22,19 @@ COLUMNS = {
 }
 """The metrics of the table and how a person calls them."""
 
-SHORT = ["micro_f1", "macro_f1", "head/macro_f1", "medium/macro_f1", "tail/macro_f1", "average_precision"]
+SHORT = [
+    "micro_f1",
+    "macro_f1",
+    "head/macro_f1",
+    "medium/macro_f1",
+    "tail/macro_f1",
+    "average_precision",
+]
 """Those that fit a terminal."""
 
 
 def compare(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """One row per loss: ``loss``, ``seeds``, ``best_epoch``, then a metric's mean and ``<metric>_std``.
+    """One row per loss: ``loss``, ``seeds``, then ``best_epoch`` and metrics with their ``_std``.
 
     Rows are sorted by macro-F1, best first. The spread is the sample standard deviation over seeds,
     missing where there is one seed.
@@ -68,6 +75,8 @@ def to_markdown(table: pd.DataFrame) -> str:
     widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
     rule = ["-" * width for width in widths]
     return "\n".join(
-        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+        "| "
+        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        + " |"
         for line in [header, rule, *body]
     )

@@ -81,7 +81,9 @@ def rebalancing_mu(targets: sparse.csr_array) -> float | None:
     return float((ratios.mean() + np.median(ratios)) / 2)
 
 
-def tabulate_labels(labels: Sequence[str], groups: Sequence[str], **targets: sparse.csr_array) -> pd.DataFrame:
+def tabulate_labels(
+    labels: Sequence[str], groups: Sequence[str], **targets: sparse.csr_array
+) -> pd.DataFrame:
     """One row per label, most frequent first: its group and its documents in each split given."""
     counts = {split: label_frequencies(matrix) for split, matrix in targets.items()}
     table = pd.DataFrame({"label": labels, "group": groups, **counts})

@@ -12,7 +12,9 @@ class Budget(BaseModel):
 
     epochs: int = Field(ge=1, description="epochs at most")
     patience: int = Field(ge=1, description="epochs without a better one before training ends")
-    select_by: Literal["macro_f1", "micro_f1"] = Field(description="validation metric of the best epoch")
+    select_by: Literal["macro_f1", "micro_f1"] = Field(
+        description="validation metric of the best epoch"
+    )
     batch_size: int = Field(ge=1)
     learning_rate: float = Field(gt=0)
     weight_decay: float = Field(ge=0)

@@ -1,27 +1,37 @@
-"""What a training tells whoever listens: a progress bar, a tracking server, a test.
+"""What a training tells whoever listens: a tracking server, a test.
 
 Training code publishes, it does not know to whom; nothing here may change a result.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-Listener = Callable[["EpochEnded"], None]
-_listeners: list[Listener] = []
+
+@dataclass(frozen=True)
+class TrainingStarted:
+    """A training is about to begin."""
+
+    loss: str
+    seed: int
 
 
 @dataclass(frozen=True)
 class EpochEnded:
-    """An epoch of one training is over; ``figures`` are its loss and validation metrics."""
+    """An epoch is over; ``figures`` are its losses, learning rate and validation metrics."""
 
-    training: str
+    loss: str
     seed: int
     epoch: int
-    figures: dict[str, float] = field(default_factory=dict)
+    figures: dict[str, float]
 
 
-def publish(event: EpochEnded) -> None:
+Event = TrainingStarted | EpochEnded
+Listener = Callable[[Event], None]
+_listeners: list[Listener] = []
+
+
+def publish(event: Event) -> None:
     """Hand ``event`` to every listener."""
     for listener in list(_listeners):
         listener(event)

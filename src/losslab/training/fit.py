@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 
 from losslab.training.budget import Budget
+from losslab.training.events import TrainingStarted, publish
 from losslab.training.trainer import LossTrainer, ModelWithLoss, RowBatches
 
 Judge = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
@@ -41,11 +42,12 @@ def fit(
     seed: int,
 ) -> Fitted:
     """Train one model; ``judge(targets, logits)`` gives the validation metrics of an epoch."""
+    publish(TrainingStarted(name, seed))
     set_seed(seed)
     model = ModelWithLoss(make_model(), make_loss())
     with TemporaryDirectory(prefix=f"losslab-{name}-") as folder:
         trainer = LossTrainer(
-            training=name,
+            loss_name=name,
             seed=seed,
             judge=judge,
             model=model,

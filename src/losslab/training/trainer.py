@@ -70,17 +70,17 @@ class LossTrainer(Trainer):
     def __init__(
         self,
         *,
-        training: str,
+        loss_name: str,
         seed: int,
         judge: Callable[[np.ndarray, np.ndarray], Mapping[str, float]],
         callbacks: list[TrainerCallback],
         **options: Any,
     ) -> None:
-        self.training, self.seed, self.history = training, seed, []
+        self.loss_name, self.seed, self.history = loss_name, seed, []
         super().__init__(
             data_collator=lambda batch: batch,
             compute_metrics=lambda output: dict(judge(output.label_ids, output.predictions)),
-            callbacks=[*callbacks, _EpochRecord(self), _EpochBar(training, seed)],
+            callbacks=[*callbacks, _EpochRecord(self), _EpochBar(loss_name, seed)],
             **options,
         )
         self.model_accepts_loss_kwargs = False  # our losses are means over a batch already
@@ -93,7 +93,7 @@ class LossTrainer(Trainer):
         loss = result[0] if isinstance(result, tuple) else result
         if not torch.isfinite(loss):
             raise NonFiniteLossError(
-                f"{self.training}, seed {self.seed}: the loss is {loss.item()} "
+                f"{self.loss_name}, seed {self.seed}: the loss is {loss.item()} "
                 f"at step {self.state.global_step + 1}, epoch {self.state.epoch:.2f}"
             )
         return result
@@ -117,19 +117,21 @@ class _EpochRecord(TrainerCallback):
             "train_loss": self.logged["loss"],
             "learning_rate": self.logged["learning_rate"],
             "seconds": perf_counter() - self.started,
-            **{f"validation_{name.removeprefix('eval_')}": value for name, value in metrics.items()},
+            **{
+                f"validation_{name.removeprefix('eval_')}": value for name, value in metrics.items()
+            },
         }
         row = {name: row[name] for name in row if name.split("_", 1)[-1] not in SPEED_FIGURES}
         epoch = round(state.epoch)
         self.trainer.history.append({"epoch": epoch, **row})
-        publish(EpochEnded(self.trainer.training, self.trainer.seed, epoch, row))
+        publish(EpochEnded(self.trainer.loss_name, self.trainer.seed, epoch, row))
 
 
 class _EpochBar(TrainerCallback):
     """One line in a terminal that counts epochs; nothing where the output is a pipe."""
 
-    def __init__(self, training: str, seed: int) -> None:
-        self.title = f"{training} seed {seed}"
+    def __init__(self, loss_name: str, seed: int) -> None:
+        self.title = f"{loss_name} seed {seed}"
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         total = round(args.num_train_epochs)

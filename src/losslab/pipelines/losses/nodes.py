@@ -28,13 +28,15 @@ def make_train(loss: str) -> Callable[..., tuple[Arrays, pd.DataFrame]]:
         seed: int,
         seeds: int,
     ) -> tuple[Arrays, pd.DataFrame]:
-        """Fit the recipe's model once per seed: weights of the best epoch, and every epoch's figures."""
+        """Fit the recipe's model once per seed: weights of the best epoch, figures of each."""
         from losslab.evaluation import judge_epoch, threshold_grid
         from losslab.models.build import build_model
         from losslab.training.fit import fit
         from losslab.training.trainer import rows_of
 
-        statistics = LabelStatistics(*(label_statistics[key] for key in ("frequencies", "documents", "mu")))
+        statistics = LabelStatistics(
+            *(label_statistics[key] for key in ("frequencies", "documents", "mu"))
+        )
         chosen = getattr(recipes, recipe)
         grid = threshold_grid(**threshold.model_dump())
         split = documents["split"].to_numpy()
@@ -63,7 +65,12 @@ def make_train(loss: str) -> Callable[..., tuple[Arrays, pd.DataFrame]]:
 
 
 def score(
-    model: Arrays, features: Arrays, targets: sparse.csr_array, documents: pd.DataFrame, recipe: str, recipes: Recipes
+    model: Arrays,
+    features: Arrays,
+    targets: sparse.csr_array,
+    documents: pd.DataFrame,
+    recipe: str,
+    recipes: Recipes,
 ) -> Arrays:
     """Logits of the validation and test documents: seeds x documents x labels."""
     from losslab.models.build import build_model, predict_logits
@@ -83,14 +90,19 @@ def score(
 
 def _weights_of(model: Arrays, seed: int) -> Arrays:
     prefix = f"seed_{seed}/"
-    return {name.removeprefix(prefix): array for name, array in model.items() if name.startswith(prefix)}
+    return {
+        name.removeprefix(prefix): array for name, array in model.items() if name.startswith(prefix)
+    }
 
 
 def make_decide(loss: str) -> Callable[..., dict[str, Any]]:
     """The decision node of ``loss``."""
 
     def decide(
-        scores: Arrays, targets: sparse.csr_array, documents: pd.DataFrame, options: ThresholdOptions
+        scores: Arrays,
+        targets: sparse.csr_array,
+        documents: pd.DataFrame,
+        options: ThresholdOptions,
     ) -> dict[str, Any]:
         """One threshold for all labels per seed: the best validation micro-F1 on a grid."""
         from losslab.evaluation import probabilities, threshold_grid, tune_threshold

@@ -17,7 +17,9 @@ logger = logging.getLogger(__name__)
 def parse_corpus(raw_files: Path, dataset: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Read the raw files: documents, and the rows that were set aside."""
     corpus = READERS[dataset](raw_files)
-    logger.info("%s: %d documents, %d rows set aside", dataset, len(corpus.documents), len(corpus.rejected))
+    logger.info(
+        "%s: %d documents, %d rows set aside", dataset, len(corpus.documents), len(corpus.rejected)
+    )
     return corpus.documents, corpus.rejected
 
 
@@ -33,7 +35,9 @@ def encode_targets(documents: pd.DataFrame) -> tuple[list[str], sparse.csr_array
     return labels, encode_labels(documents["labels"], labels)
 
 
-def compute_features(documents: pd.DataFrame, recipe: str, recipes: Recipes) -> dict[str, np.ndarray]:
+def compute_features(
+    documents: pd.DataFrame, recipe: str, recipes: Recipes
+) -> dict[str, np.ndarray]:
     """What the recipe's model reads: for the probe, one frozen embedding per document."""
     from losslab.models.encoder import embed_texts
 

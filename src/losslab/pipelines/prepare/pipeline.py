@@ -21,7 +21,9 @@ def create_pipeline() -> Pipeline:
                 "documents",
                 name="split_documents",
             ),
-            Node(nodes.encode_targets, "documents", ["label_space", "targets"], name="encode_targets"),
+            Node(
+                nodes.encode_targets, "documents", ["label_space", "targets"], name="encode_targets"
+            ),
             Node(
                 nodes.compute_features,
                 ["documents", "params:recipe", "params:recipes"],

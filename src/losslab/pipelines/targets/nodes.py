@@ -11,7 +11,10 @@ from losslab.targets import cooccurrence, describe_labels, frequency_groups, tab
 
 
 def compute_label_statistics(
-    targets: sparse.csr_array, label_space: list[str], documents: pd.DataFrame, options: GroupOptions
+    targets: sparse.csr_array,
+    label_space: list[str],
+    documents: pd.DataFrame,
+    options: GroupOptions,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Figures of the training labels, and a table with a row per label."""
     parts = {name: targets[(documents["split"] == name).to_numpy()] for name in SPLITS}

@@ -1,4 +1,4 @@
-"""What happens around a run: parameters are checked, results are mirrored to MLflow, a table is printed."""
+"""Parameters are checked before anything runs."""
 
 import click
 from kedro.framework.context import KedroContext
@@ -8,7 +8,10 @@ from losslab.parameters import complete
 
 
 class ParameterCheck:
-    """Checks every parameter before anything runs and adds the defaults of the losses."""
+    """Checks every parameter and adds the defaults of the losses.
+
+    Kedro itself ignores a misspelt key, and checks types only in the pipelines that run.
+    """
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:

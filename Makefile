@@ -1,0 +1,40 @@
+# make run   set up, run every loss on the built-in corpus, show the comparison
+# make test  set up, lint, type-check, run all tests
+PYTHON ?= python3
+BIN := .venv/bin
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# torch picks one thread per core; the tests run several processes
+TEST_WORKERS ?= 2
+
+.PHONY: run test lint lock viz mlflow clean
+run: .venv/installed
+	kedro run
+
+.venv/installed: requirements.lock pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and 'losslab needs Python 3.11 to 3.13, found ' + sys.version.split()[0])"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+test: .venv/installed lint
+	pytest -n $(TEST_WORKERS) --cov --cov-report=term
+
+lint: .venv/installed
+	ruff check
+	ruff format --check
+	lint-imports
+	mypy
+
+viz: .venv/installed
+	kedro viz
+
+mlflow: .venv/installed
+	kedro mlflow ui
+
+# Resolve the ranges of pyproject.toml afresh and write them down
+lock:
+	tools/lock
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .coverage

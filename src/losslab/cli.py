@@ -1,0 +1,69 @@
+"""The project's own commands: ``kedro run`` that answers a user's mistake with one line."""
+
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import click
+from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.project import pipelines as registry
+from kedro.io import DatasetError
+from kedro.pipeline import Pipeline
+
+from losslab.corpora import CorpusError
+
+CONF = Path(__file__).parents[2] / "conf"
+RUNNERS = ("SequentialRunner", "ParallelRunner", "ThreadRunner")
+MISTAKES = (DatasetError, CorpusError, ModuleNotFoundError)
+"""Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
+
+
+@click.group(name="losslab")
+def cli() -> None:
+    """Commands of this project."""
+
+
+@cli.command(
+    params=kedro_run.params, help=kedro_run.help, context_settings=kedro_run.context_settings
+)
+def run(**options: Any) -> Any:
+    """Kedro's run, with its names checked first."""
+    _check_names(options)
+    try:
+        return kedro_run.callback(**options)
+    except MISTAKES as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _check_names(options: dict[str, Any]) -> None:
+    """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback."""
+    if options["env"] and not options["conf_source"]:
+        _check(
+            "environment",
+            [options["env"]],
+            {folder.name for folder in CONF.iterdir() if folder.is_dir()},
+        )
+    _check("runner", [options["runner"]], RUNNERS)
+    chosen = list(filter(None, [options["pipeline"], *options["pipelines"]])) or ["__default__"]
+    _check("pipeline", chosen, set(registry))
+    pipeline = sum((registry[name] for name in chosen), Pipeline([]))
+    names = {node.name for node in pipeline.nodes}
+    _check("node", [*options["node_names"], *options["from_nodes"], *options["to_nodes"]], names)
+    _check("tag", options["tags"], {tag for node in pipeline.nodes for tag in node.tags})
+    _check(
+        "namespace",
+        options["namespaces"],
+        {node.namespace for node in pipeline.nodes if node.namespace},
+    )
+    _check("dataset", [*options["from_inputs"], *options["to_outputs"]], pipeline.datasets())
+
+
+def _check(kind: str, names: Iterable[str | None], known: Collection[str]) -> None:
+    for name in names:
+        if name and name not in known:
+            close = get_close_matches(name, known, n=1)
+            hint = f"did you mean '{close[0]}'? " if close else ""
+            raise click.ClickException(
+                f"unknown {kind} '{name}'; {hint}choose from {', '.join(sorted(known))}"
+            )

@@ -1,0 +1,45 @@
+"""The comparison on the terminal when a run ends."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from kedro.framework.hooks import hook_impl
+from kedro.io import CatalogProtocol
+
+
+class Summary:
+    """Collects the metrics a run saves and prints them as a table, then where to look further."""
+
+    def __init__(self) -> None:
+        self._metrics: dict[str, dict[str, Any]] = {}
+        self._report_saved = False
+
+    @hook_impl
+    def before_pipeline_run(self) -> None:
+        """Forget an earlier run of the same process."""
+        self.__init__()
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
+        """Keep what belongs into the table."""
+        if dataset_name.endswith("_loss.metrics"):
+            self._metrics[dataset_name.removesuffix("_loss.metrics")] = data
+        self._report_saved |= dataset_name == "report_page"
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self, catalog: CatalogProtocol) -> None:
+        """Print the table; nothing where no loss was evaluated."""
+        if not self._metrics:
+            return
+        from losslab.reporting import compare, to_markdown
+
+        lines = ["", to_markdown(compare(self._metrics)), ""]
+        if self._report_saved:
+            lines.append(f"report   {_shorten(catalog.get('report_page').latest)}")
+        lines += ["runs     kedro mlflow ui", "DAG      kedro viz", ""]
+        click.echo("\n".join(lines))
+
+
+def _shorten(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

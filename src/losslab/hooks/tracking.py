@@ -1,0 +1,176 @@
+"""MLflow: kedro-mlflow's parent run, and below it a run per loss and seed."""
+
+import atexit
+import logging
+import os
+import signal
+import sys
+import threading
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from kedro.framework.context import KedroContext
+from kedro.framework.hooks import hook_impl
+from kedro.io import CatalogProtocol
+from kedro.pipeline import Pipeline
+
+with warnings.catch_warnings(record=True):  # mlflow complains about a class of kedro-mlflow's
+    from kedro_mlflow.framework.hooks.mlflow_hook import MlflowHook
+
+from losslab.losses import LOSSES
+from losslab.parameters import namespace
+from losslab.training.events import Event, TrainingStarted, listening
+
+logger = logging.getLogger(__name__)
+METRICS = {f"{namespace(name)}.metrics": name for name in LOSSES}
+ARTIFACTS = {"report_page": "report.html", "comparison": "comparison.csv"}
+
+
+class Tracking(MlflowHook):
+    """kedro-mlflow's hook, with child runs, truthful statuses and no say over a run's survival.
+
+    Registered in place of the plugin's own hook, whose configuration and parent run it keeps. Where
+    MLflow cannot be reached the run goes on untracked, and a warning says so.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_mlflow_enabled = False
+        self._runs: Any = None
+        self._listening = ExitStack()
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Set MLflow up as ``mlflow.yml`` says."""
+        for name, value in {"MAX_RETRIES": "2", "TIMEOUT": "10"}.items():
+            os.environ.setdefault(f"MLFLOW_HTTP_REQUEST_{name}", value)
+        self._parameters = context.config_loader["parameters"]
+        self._project = context.project_path
+        try:
+            super().after_context_created(context)
+            self._reachable = True
+        except Exception as error:  # noqa: BLE001
+            self._reachable = False
+            logger.warning("MLflow cannot be reached, this run is not tracked: %s", error)
+
+    @hook_impl
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: CatalogProtocol
+    ) -> None:
+        """Open the parent run and listen to the trainings."""
+        self._close("KILLED")
+        if not self._reachable:
+            return
+        super().before_pipeline_run(run_params, pipeline, catalog)
+        if not self._is_mlflow_enabled:
+            return
+        self._catalog = catalog
+        self._runs = self._open_runs()
+        self._listening.enter_context(listening(self._hear))
+        atexit.register(self._close, "KILLED")
+        _end_at_sigterm()
+
+    def before_node_run(self) -> None:
+        """Nothing: the plugin's version asks the server before every node."""
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
+        """Mirror what was saved: metrics end a training's run, the report belongs to the parent."""
+        if self._runs is None:
+            return
+        if dataset_name in METRICS:
+            self._log_results(METRICS[dataset_name], data)
+        elif dataset_name in ARTIFACTS:
+            version = self._catalog.get(dataset_name)._get_load_path()
+            self._runs.keep_with_parent(Path(version))
+
+    @hook_impl
+    def after_pipeline_run(self) -> None:
+        """All went well."""
+        self._close("FINISHED")
+
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """A node failed."""
+        self._close("FAILED")
+
+    def _open_runs(self) -> Any:
+        from losslab.tracking import TrainingRuns, describe_process, describe_source
+
+        tags = {
+            "dataset": self._parameters["dataset"],
+            "recipe": self._parameters["recipe"],
+            "process": describe_process(),
+            **describe_source(self._project),
+        }
+        experiment = self.mlflow_config.tracking.experiment._experiment.experiment_id
+        runs = TrainingRuns(self.mlflow_config.server._mlflow_client, experiment, self.run_id, tags)
+        runs.tag_parent(_shared(self._parameters))
+        runs.end_orphans()
+        return runs
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, TrainingStarted):
+            self._start(event.loss, event.seed)
+        else:
+            figures = {name.replace("_", "/", 1): value for name, value in event.figures.items()}
+            self._runs.log(event.loss, event.seed, event.epoch, figures)
+
+    def _start(self, loss: str, seed: int) -> None:
+        parameters = {**_shared(self._parameters), "loss": loss, "seed": seed}
+        self._runs.start(
+            loss, seed, {**parameters, "loss_options": self._parameters[namespace(loss)]}
+        )
+
+    def _log_results(self, loss: str, metrics: dict[str, Any]) -> None:
+        history = self._catalog.load(f"{namespace(loss)}.history")
+        label_table = self._catalog.load("label_table")
+        for seed, figures in metrics["seeds"].items():
+            self._start(loss, int(seed))
+            final = {f"test/{name}": value for name, value in figures.items()}
+            self._runs.log(loss, int(seed), figures["best_epoch"], final)
+            own = history[history["seed"] == int(seed)]
+            self._runs.attach(loss, int(seed), _pictures(loss, figures, own, label_table))
+            self._runs.finish(loss, int(seed), "FINISHED")
+
+    def _close(self, status: str) -> None:
+        """End every run that is still open, the parent last."""
+        if self._runs is None:
+            return
+        import mlflow
+
+        runs, self._runs = self._runs, None
+        self._listening.close()
+        runs.finish_all(status)
+        if not self._already_active_mlflow:
+            runs.attempt(mlflow.end_run, status)
+        atexit.unregister(self._close)
+
+
+def _shared(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that are the same for every loss; of the recipes, the one chosen."""
+    others = {namespace(name) for name in LOSSES} | {"recipes", "seed"}
+    shared = {name: value for name, value in parameters.items() if name not in others}
+    return {**shared, "recipe_settings": parameters["recipes"][parameters["recipe"]]}
+
+
+def _pictures(loss: str, figures: Any, history: Any, label_table: Any) -> dict[str, bytes]:
+    from losslab.reporting import draw_group_scores, draw_label_distribution, draw_learning_curves
+    from losslab.reporting.png import to_png
+
+    result = {"mean": figures, "std": dict.fromkeys(figures)}
+    return {
+        "learning_curve": to_png(draw_learning_curves({loss: history})),
+        "group_scores": to_png(draw_group_scores({loss: result})),
+        "label_distribution": to_png(draw_label_distribution(label_table)),
+    }
+
+
+def _end_at_sigterm() -> None:
+    """Make a polite kill an exit, so that open runs end as KILLED instead of staying RUNNING."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -1,0 +1,147 @@
+"""A nested MLflow run per loss and seed, live while it trains."""
+
+import logging
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from pathlib import Path
+from time import monotonic, time
+from typing import Any
+
+from mlflow.entities import Metric, Param, RunTag
+from mlflow.tracking import MlflowClient
+from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH
+
+from losslab.tracking.provenance import still_runs
+
+logger = logging.getLogger(__name__)
+SECONDS_BETWEEN_WRITES = 1.0
+
+
+class TrainingRuns:
+    """The child runs of one parent.
+
+    A server that fails must not cost a training: the first failure turns the mirror off with a
+    warning, and the run goes on.
+    """
+
+    def __init__(
+        self, client: MlflowClient, experiment: str, parent: str, tags: Mapping[str, str]
+    ) -> None:
+        self._client, self._experiment, self._parent = client, experiment, parent
+        self._tags = dict(tags)
+        self._open: dict[tuple[str, int], str] = {}
+        self._waiting: dict[str, list[Metric]] = {}
+        self._written = monotonic()
+        self.works = True
+
+    def start(self, loss: str, seed: int, parameters: Mapping[str, Any]) -> None:
+        """Open the run of a training, unless it is open."""
+        if (loss, seed) not in self._open:
+            self.attempt(self._create, loss, seed, parameters)
+
+    def log(self, loss: str, seed: int, step: int, figures: Mapping[str, float]) -> None:
+        """Add figures of a step; they are written at most once a second."""
+        run = self._open.get((loss, seed))
+        if run is None:
+            return
+        now = int(time() * 1000)
+        self._waiting.setdefault(run, []).extend(
+            Metric(name, float(value), now, step) for name, value in figures.items()
+        )
+        if monotonic() - self._written > SECONDS_BETWEEN_WRITES:
+            self.write()
+
+    def attach(self, loss: str, seed: int, pictures: Mapping[str, bytes]) -> None:
+        """Keep PNG pictures with a training."""
+        from PIL import Image
+
+        run = self._open.get((loss, seed))
+        for name, picture in pictures.items() if run else ():
+            image = Image.open(BytesIO(picture))
+            self.attempt(self._client.log_image, run, image, artifact_file=f"figures/{name}.png")
+
+    def finish(self, loss: str, seed: int, status: str) -> None:
+        """Write what waits and close the run of a training."""
+        self.write()
+        run = self._open.pop((loss, seed), None)
+        if run is not None:
+            self.attempt(self._client.set_terminated, run, status)
+
+    def finish_all(self, status: str) -> None:
+        """Close every run that is open."""
+        for loss, seed in list(self._open):
+            self.finish(loss, seed, status)
+
+    def write(self) -> None:
+        """Send the figures that wait."""
+        waiting, self._waiting = self._waiting, {}
+        self._written = monotonic()
+        for run, metrics in waiting.items():
+            for start in range(0, len(metrics), 1000):
+                self.attempt(self._client.log_batch, run, metrics=metrics[start : start + 1000])
+
+    def attempt(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """Call MLflow; a failure is told once and ends the mirroring, not the training."""
+        if not self.works:
+            return None
+        try:
+            return call(*arguments, **options)
+        except Exception as error:  # noqa: BLE001
+            self.works = False
+            logger.warning("MLflow failed, tracking is off for the rest of this run: %s", error)
+            return None
+
+    def _create(self, loss: str, seed: int, parameters: Mapping[str, Any]) -> None:
+        tags = {**self._tags, MLFLOW_PARENT_RUN_ID: self._parent, "loss": loss, "seed": str(seed)}
+        run = self._client.create_run(
+            self._experiment, run_name=f"{loss}_loss seed {seed}", tags=tags
+        )
+        self._open[(loss, seed)] = run.info.run_id
+        self._client.log_batch(run.info.run_id, params=as_params(parameters))
+
+    def tag_parent(self, parameters: Mapping[str, Any]) -> None:
+        """Give the parent the tags its children have, and the parameters they share."""
+        tags = [RunTag(name, value) for name, value in self._tags.items()]
+        self.attempt(self._client.log_batch, self._parent, params=as_params(parameters), tags=tags)
+
+    def keep_with_parent(self, file: Path) -> None:
+        """Copy a file to the parent's artifacts."""
+        self.attempt(self._client.log_artifact, self._parent, str(file))
+
+    def end_orphans(self) -> None:
+        """Mark runs as killed whose process died without a word."""
+        running = self.attempt(
+            self._client.search_runs,
+            [self._experiment],
+            "attributes.status = 'RUNNING'",
+            max_results=1000,
+        )
+        for run in running or ():
+            process = run.data.tags.get("process")
+            if process is not None and not still_runs(process):
+                self.attempt(self._client.set_terminated, run.info.run_id, "KILLED")
+
+
+def as_params(parameters: Mapping[str, Any]) -> list[Param]:
+    """Parameters as MLflow takes them, names flattened, values cut to its limit."""
+    return [
+        Param(name, str(value)[:MAX_PARAM_VAL_LENGTH])
+        for name, value in flatten(parameters).items()
+    ]
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one with dotted names.
+
+    >>> flatten({"training": {"epochs": 3}, "seed": 1})
+    {'training.epochs': 3, 'seed': 1}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        flat |= (
+            flatten(value, f"{prefix}{name}.")
+            if isinstance(value, Mapping)
+            else {f"{prefix}{name}": value}
+        )
+    return flat
