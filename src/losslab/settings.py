@@ -13,11 +13,12 @@ for said in (
 ):
     warnings.filterwarnings("ignore", message=said)
 
-from losslab.hooks import ParameterCheck, Summary, Tracking  # noqa: E402
+from losslab.config_loader import CheckedConfigLoader  # noqa: E402
+from losslab.hooks import Summary, Tracking  # noqa: E402
 
 PROJECT = Path(__file__).parents[2]
 
-HOOKS = (ParameterCheck(), Tracking(), Summary())
+HOOKS = (Tracking(), Summary())
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place
 
 
@@ -31,6 +32,7 @@ def artifact_location() -> str | None:
     return None if os.environ.get("MLFLOW_TRACKING_URI") else "mlruns"
 
 
+CONFIG_LOADER_CLASS = CheckedConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
