@@ -10,12 +10,13 @@ from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import pipelines as registry
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
+from kedro.utils import find_kedro_project
 
 from losslab.corpora import CorpusError
+from losslab.training.errors import NonFiniteLossError
 
-CONF = Path(__file__).parents[2] / "conf"
 RUNNERS = ("SequentialRunner", "ParallelRunner", "ThreadRunner")
-MISTAKES = (DatasetError, CorpusError, ModuleNotFoundError)
+EXPLAINED = (DatasetError, CorpusError, NonFiniteLossError)
 """Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
 
 
@@ -32,31 +33,32 @@ def run(**options: Any) -> Any:
     _check_names(options)
     try:
         return kedro_run.callback(**options)
-    except MISTAKES as error:
+    except EXPLAINED as error:
         raise click.ClickException(str(error)) from error
+    except ModuleNotFoundError as error:
+        advice = f"; install it: pip install {error.name}" if error.name else ""
+        raise click.ClickException(f"{error}{advice}") from error
 
 
 def _check_names(options: dict[str, Any]) -> None:
     """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback."""
     if options["env"] and not options["conf_source"]:
-        _check(
-            "environment",
-            [options["env"]],
-            {folder.name for folder in CONF.iterdir() if folder.is_dir()},
-        )
+        _check("environment", [options["env"]], _environments())
     _check("runner", [options["runner"]], RUNNERS)
     chosen = list(filter(None, [options["pipeline"], *options["pipelines"]])) or ["__default__"]
     _check("pipeline", chosen, set(registry))
     pipeline = sum((registry[name] for name in chosen), Pipeline([]))
-    names = {node.name for node in pipeline.nodes}
-    _check("node", [*options["node_names"], *options["from_nodes"], *options["to_nodes"]], names)
-    _check("tag", options["tags"], {tag for node in pipeline.nodes for tag in node.tags})
-    _check(
-        "namespace",
-        options["namespaces"],
-        {node.namespace for node in pipeline.nodes if node.namespace},
-    )
+    nodes = pipeline.nodes
+    selected = [*options["node_names"], *options["from_nodes"], *options["to_nodes"]]
+    _check("node", selected, {node.name for node in nodes})
+    _check("tag", options["tags"], {tag for node in nodes for tag in node.tags})
+    _check("namespace", options["namespaces"], {node.namespace or "" for node in nodes} - {""})
     _check("dataset", [*options["from_inputs"], *options["to_outputs"]], pipeline.datasets())
+
+
+def _environments() -> set[str]:
+    conf = (find_kedro_project(Path.cwd()) or Path.cwd()) / "conf"
+    return {folder.name for folder in conf.iterdir() if folder.is_dir()}
 
 
 def _check(kind: str, names: Iterable[str | None], known: Collection[str]) -> None:

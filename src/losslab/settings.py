@@ -4,6 +4,8 @@ import os
 import warnings
 from pathlib import Path
 
+from kedro.utils import find_kedro_project
+
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
@@ -16,7 +18,7 @@ for said in (
 from losslab.config_loader import CheckedConfigLoader  # noqa: E402
 from losslab.hooks import Summary, Tracking  # noqa: E402
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = find_kedro_project(Path.cwd()) or Path.cwd()
 
 HOOKS = (Tracking(), Summary())
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place

@@ -9,7 +9,7 @@ from losslab.corpora import PACKAGED
 
 
 class RawFolderDataset(AbstractDataset[None, Path]):
-    """The folder a reader reads. ``dataset`` names the corpus; ``filepath`` is its folder."""
+    """The folder a reader reads: ``filepath``, else that of the package ``dataset`` comes with."""
 
     def __init__(
         self, *, dataset: str, filepath: str, metadata: dict[str, Any] | None = None
@@ -20,12 +20,13 @@ class RawFolderDataset(AbstractDataset[None, Path]):
 
     def load(self) -> Path:
         """The folder, or an error that says which one is missing."""
-        folder = PACKAGED[self._dataset]() if self._dataset in PACKAGED else self._folder
-        if not folder.is_dir():
-            raise DatasetError(
-                f"the raw files of '{self._dataset}' are missing: no folder {folder}"
-            )
-        return folder
+        if self._folder.is_dir():
+            return self._folder
+        if self._dataset in PACKAGED:
+            return PACKAGED[self._dataset]()
+        raise DatasetError(
+            f"the raw files of '{self._dataset}' are missing: no folder {self._folder}"
+        )
 
     def save(self, data: None) -> None:
         """Refuse: raw files are never written by a pipeline."""

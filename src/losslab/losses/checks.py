@@ -4,6 +4,10 @@ import torch
 from torch import Tensor
 
 
+class NaNLogitsError(ValueError):
+    """The logits handed to a loss hold NaN."""
+
+
 def check_batch(name: str, logits: Tensor, targets: Tensor, *, soft: bool) -> tuple[Tensor, Tensor]:
     """Return logits and targets in one floating type (float32 at least), or say what is wrong."""
     if logits.ndim != 2 or logits.shape != targets.shape:
@@ -15,7 +19,7 @@ def check_batch(name: str, logits: Tensor, targets: Tensor, *, soft: bool) -> tu
         logits = logits.float()
     targets = targets.to(logits.dtype)
     if torch.isnan(logits).any():
-        raise ValueError(f"{name}: {int(torch.isnan(logits).sum())} logits are NaN")
+        raise NaNLogitsError(f"{name}: {int(torch.isnan(logits).sum())} logits are NaN")
     if soft:
         if ((targets < 0) | (targets > 1)).any():
             raise ValueError(f"{name}: targets must lie in [0, 1]")

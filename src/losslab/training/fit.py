@@ -4,6 +4,7 @@ Validation after every epoch, the best epoch by one validation metric is kept, a
 when ``patience`` epochs in a row brought nothing better or ``epochs`` are over.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from losslab.training.budget import Budget
 from losslab.training.events import TrainingStarted, publish
 from losslab.training.trainer import LossTrainer, ModelWithLoss, RowBatches
 
+logger = logging.getLogger(__name__)
 Judge = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
 
 
@@ -43,6 +45,7 @@ def fit(
 ) -> Fitted:
     """Train one model; ``judge(targets, logits)`` gives the validation metrics of an epoch."""
     publish(TrainingStarted(name, seed))
+    logger.info("%s, seed %d: training starts", name, seed)
     set_seed(seed)
     model = ModelWithLoss(make_model(), make_loss())
     with TemporaryDirectory(prefix=f"losslab-{name}-") as folder:
@@ -59,6 +62,7 @@ def fit(
         trainer.train()
     history = pd.DataFrame(trainer.history)
     best = int(history.loc[history[f"validation_{budget.select_by}"].idxmax(), "epoch"])
+    logger.info("%s, seed %d: best epoch %d of %d", name, seed, best, len(history))
     weights = {key: value.detach().cpu() for key, value in model.model.state_dict().items()}
     return Fitted(weights, history, best)
 

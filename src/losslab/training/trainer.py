@@ -12,13 +12,11 @@ from torch.utils.data import Dataset
 from tqdm import tqdm
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
+from losslab.losses.checks import NaNLogitsError
+from losslab.training.errors import NonFiniteLossError
 from losslab.training.events import EpochEnded, publish
 
 SPEED_FIGURES = ("runtime", "samples_per_second", "steps_per_second", "epoch")
-
-
-class NonFiniteLossError(FloatingPointError):
-    """A loss became NaN or infinite; the message says which, where and at what logits."""
 
 
 class RowBatches(Dataset):
@@ -88,15 +86,19 @@ class LossTrainer(Trainer):
             self.remove_callback(noisy)
 
     def compute_loss(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        """As Trainer computes it, or :class:`NonFiniteLossError`."""
-        result = super().compute_loss(model, inputs, *args, **kwargs)
+        """As Trainer computes it, or ``NonFiniteLossError``."""
+        try:
+            result = super().compute_loss(model, inputs, *args, **kwargs)
+        except NaNLogitsError as error:
+            raise self._non_finite(str(error)) from error
         loss = result[0] if isinstance(result, tuple) else result
         if not torch.isfinite(loss):
-            raise NonFiniteLossError(
-                f"{self.loss_name}, seed {self.seed}: the loss is {loss.item()} "
-                f"at step {self.state.global_step + 1}, epoch {self.state.epoch:.2f}"
-            )
+            raise self._non_finite(f"the loss is {loss.item()}")
         return result
+
+    def _non_finite(self, fault: str) -> NonFiniteLossError:
+        place = f"step {self.state.global_step + 1}, epoch {self.state.epoch:.2f}"
+        return NonFiniteLossError(f"{self.loss_name}, seed {self.seed}, {place}: {fault}")
 
 
 class _EpochRecord(TrainerCallback):

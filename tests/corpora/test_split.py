@@ -1,0 +1,121 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from losslab.corpora import PACKAGED, SPLITS, assign_splits
+from losslab.corpora.cwe import read_cwe
+from losslab.corpora.split import part_sizes, stratify
+
+SHARES = {"train": 0.7, "validation": 0.15, "test": 0.15}
+
+
+@pytest.fixture(scope="module")
+def documents():
+    return read_cwe(PACKAGED["cwe"]()).documents
+
+
+@pytest.fixture(scope="module")
+def divided(documents):
+    return assign_splits(documents, SHARES, seed=0)
+
+
+def small_corpus(splits):
+    rows = [(f"d{i}", "text", ["a"] if i % 2 else [], split) for i, split in enumerate(splits)]
+    return pd.DataFrame(rows, columns=["id", "text", "labels", "split"])
+
+
+def test_cwe_splits_have_exact_sizes(divided):
+    sizes = divided["split"].value_counts()
+    assert [sizes[name] for name in SPLITS] == [641, 138, 137]
+
+
+def test_every_label_is_in_every_split(divided):
+    labels = divided.explode("labels").groupby("split")["labels"].nunique()
+    assert labels.to_dict() == dict.fromkeys(SPLITS, 33)
+
+
+def test_only_the_split_column_changes(documents, divided):
+    pd.testing.assert_frame_equal(
+        divided.drop(columns="split"), documents.drop(columns="split"), check_exact=True
+    )
+    assert documents["split"].isna().all()
+
+
+def test_order_of_rows_is_immaterial(documents, divided):
+    mixed = documents.sample(frac=1, random_state=3, ignore_index=True)
+    again = assign_splits(mixed, SHARES, seed=0).set_index("id")["split"]
+    assert again.to_dict() == divided.set_index("id")["split"].to_dict()
+
+
+def test_another_seed_gives_another_split(documents, divided):
+    other = assign_splits(documents, SHARES, seed=1)["split"]
+    assert (other != divided["split"]).sum() > 100
+    assert other.value_counts().to_dict() == divided["split"].value_counts().to_dict()
+
+
+def test_given_splits_stay():
+    given_splits = ["test", "train", "train", "validation", "test"]
+    corpus = small_corpus(given_splits)
+    assert assign_splits(corpus, SHARES, seed=0)["split"].tolist() == given_splits
+
+
+def test_documents_without_labels_are_shared_out_too():
+    shares = {"train": 0.5, "validation": 0.25, "test": 0.25}
+    sizes = assign_splits(small_corpus([None] * 20), shares, seed=0)["split"].value_counts()
+    assert sizes.to_dict() == {"train": 10, "validation": 5, "test": 5}
+
+
+def test_share_of_zero_leaves_a_split_empty():
+    shares = {"train": 0.8, "validation": 0.2, "test": 0.0}
+    splits = assign_splits(small_corpus([None] * 10), shares, seed=0)["split"]
+    assert splits.value_counts().to_dict() == {"train": 8, "validation": 2}
+
+
+def imbalance(targets, parts, sizes):
+    """How many documents each label has too many or too few, summed over parts."""
+    wanted = np.outer(sizes / len(parts), targets.sum(axis=0))
+    counts = np.stack([targets[parts == part].sum(axis=0) for part in range(len(sizes))])
+    return np.abs(counts - wanted).sum()
+
+
+def test_stratification_balances_far_better_than_chance():
+    random = np.random.default_rng(0)
+    targets = (random.random((400, 25)) < np.geomspace(0.4, 0.01, 25)).astype(int)
+    sizes = np.array([280, 60, 60])
+    parts = stratify(sparse.csr_array(targets), [0.7, 0.15, 0.15])
+    by_chance = [
+        imbalance(targets, random.permutation(np.repeat(np.arange(3), sizes)), sizes)
+        for _ in range(20)
+    ]
+    assert np.bincount(parts).tolist() == sizes.tolist()
+    assert imbalance(targets, parts, sizes) < 0.5 * min(by_chance)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    seed=st.integers(0, 2**16),
+    rows=st.integers(1, 40),
+    labels=st.integers(1, 6),
+    density=st.floats(0, 1),
+)
+def test_stratified_parts_have_exact_sizes(seed, rows, labels, density):
+    targets = np.random.default_rng(seed).random((rows, labels)) < density
+    shares = [0.6, 0.3, 0.1]
+    parts = stratify(sparse.csr_array(targets), shares)
+    assert np.bincount(parts, minlength=3).tolist() == part_sizes(rows, shares).tolist()
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(
+    rows=st.integers(0, 100_000),
+    shares=st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=6),
+)
+def test_part_sizes_sum_to_the_rows_and_stay_within_one_of_their_share(rows, shares):
+    assume(sum(shares) > 1e-3)
+    sizes = part_sizes(rows, shares)
+    assert sizes.sum() == rows
+    assert (sizes >= 0).all()
+    assert (np.abs(sizes - np.array(shares) / sum(shares) * rows) < 1 + 1e-6).all()

@@ -1,0 +1,180 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+from sklearn.metrics import (
+    accuracy_score,
+    f1_score,
+    hamming_loss,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+)
+
+from losslab.evaluation import compute_metrics
+from losslab.targets import frequency_groups
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text())
+
+
+@st.composite
+def judgements(draw):
+    """Targets, scores (with ties) and predictions of the same shape."""
+    shape = draw(st.tuples(st.integers(1, 8), st.integers(2, 6)))
+    flags = arrays(np.int8, shape, elements=st.integers(0, 1))
+    scores = arrays(np.float64, shape, elements=st.integers(-4, 4).map(float))
+    return draw(flags), draw(scores), draw(flags)
+
+
+def predict(rows=40, labels=9, seed=0):
+    random = np.random.default_rng(seed)
+    targets = (random.random((rows, labels)) < 0.3).astype(int)
+    scores = random.normal(size=(rows, labels)) + targets
+    return targets, scores, (scores > 0.6).astype(int)
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(judgement=judgements())
+def test_metrics_agree_with_scikit_learn(judgement):
+    targets, scores, guesses = judgement
+
+    def f1(average, undefined):
+        return f1_score(targets, guesses, average=average, zero_division=undefined)
+
+    without_labels = (targets.sum(axis=1) == 0).mean()
+    expected = {
+        "micro_f1": f1("micro", 0),
+        "macro_f1": f1("macro", 0),
+        "macro_f1_absent_as_one": f1("macro", 1),
+        "weighted_f1": f1("weighted", 0),
+        "example_f1": f1("samples", 1),
+        "subset_accuracy": accuracy_score(targets, guesses),
+        "hamming_loss": hamming_loss(targets, guesses),
+        "ranking_loss": label_ranking_loss(targets, scores),
+        # scikit-learn counts a row without labels as 1, we count it as 0.
+        "average_precision": label_ranking_average_precision_score(targets, scores)
+        - without_labels,
+    }
+    metrics = compute_metrics(targets, scores, guesses)
+    assert {name: metrics[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@settings(deadline=None, derandomize=True, max_examples=50)
+@given(judgement=judgements())
+def test_undefined_cases_are_counted(judgement):
+    targets, scores, guesses = judgement
+    metrics = compute_metrics(targets, scores, guesses)
+    nothing = (targets == 0) & (guesses == 0)
+    assert metrics["undefined_labels"] == nothing.all(axis=0).sum()
+    assert metrics["undefined_rows"] == nothing.all(axis=1).sum()
+    assert metrics["rows_without_labels"] == (targets == 0).all(axis=1).sum()
+
+
+@pytest.mark.parametrize("case", ["seed001", "seed001_absent_label"])
+def test_metrics_are_the_golden_ones(case):
+    golden = GOLDEN[case]
+    metrics = compute_metrics(
+        np.array(golden["targets"]), np.array(golden["scores"]), np.array(golden["predictions"])
+    )
+    expected = golden["values"]
+    assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=0, abs=1e-9)
+
+
+def test_absent_label_is_told_apart_by_the_two_macro_averages():
+    golden = GOLDEN["seed001_absent_label"]
+    metrics = compute_metrics(
+        np.array(golden["targets"]), np.array(golden["scores"]), np.array(golden["predictions"])
+    )
+    assert metrics["undefined_labels"] == 1
+    assert metrics["macro_f1_absent_as_one"] - metrics["macro_f1"] == pytest.approx(1 / 8)
+
+
+def test_groups_of_the_golden_test_split_are_judged_apart():
+    golden = GOLDEN["seed004"]
+    chances = np.array(golden["test_probs"])
+    guesses = chances > golden["best_threshold"]
+    groups = golden["groups"]
+    metrics = compute_metrics(np.array(golden["test_targets"]), chances, guesses, groups=groups)
+    expected = {
+        f"{group}/{name}": value
+        for group, figures in golden["test"].items()
+        for name, value in figures.items()
+    }
+    assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=0, abs=1e-9)
+    assert metrics["micro_f1"] == metrics["total/micro_f1"]
+    assert metrics["macro_f1"] == metrics["total/macro_f1"]
+
+
+def test_golden_groups_are_those_of_the_cut_offs():
+    golden = GOLDEN["seed004"]
+    named = frequency_groups(
+        golden["class_freq"], head_min=golden["head_min"], tail_max=golden["tail_max"]
+    )
+    for group in ("head", "medium", "tail"):
+        assert [label for label, name in enumerate(named) if name == group] == golden["groups"][
+            group
+        ]
+
+
+def test_groups_agree_with_scikit_learn_on_their_labels():
+    targets, scores, guesses = predict()
+    metrics = compute_metrics(targets, scores, guesses, groups={"odd": [1, 3, 7]})
+    for average in ("micro", "macro"):
+        expected = f1_score(targets[:, [1, 3, 7]], guesses[:, [1, 3, 7]], average=average)
+        assert metrics[f"odd/{average}_f1"] == pytest.approx(expected)
+
+
+def test_group_without_labels_scores_zero():
+    metrics = compute_metrics(*predict(), groups={"tail": []})
+    assert metrics["tail/micro_f1"] == metrics["tail/macro_f1"] == 0
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.coo_array, lambda dense: dense == 1])
+def test_form_of_the_targets_is_immaterial(form):
+    targets, scores, guesses = predict()
+    assert compute_metrics(form(targets), scores, guesses) == compute_metrics(
+        targets, scores, guesses
+    )
+
+
+def test_only_the_order_of_scores_counts():
+    targets, scores, guesses = predict()
+    assert compute_metrics(targets, np.exp(scores), guesses) == compute_metrics(
+        targets, scores, guesses
+    )
+
+
+def test_perfect_predictions_score_perfectly():
+    targets, _, _ = predict()
+    targets[:, 0] = 1
+    metrics = compute_metrics(targets, targets.astype(float), targets)
+    perfect = ("micro_f1", "macro_f1", "weighted_f1", "example_f1", "subset_accuracy")
+    assert {metrics[name] for name in (*perfect, "average_precision")} == {1.0}
+    assert metrics["hamming_loss"] == metrics["ranking_loss"] == 0
+
+
+def test_no_labels_and_no_predictions_are_right_row_by_row():
+    nothing = np.zeros((3, 4))
+    metrics = compute_metrics(nothing, nothing, nothing)
+    assert metrics["example_f1"] == metrics["subset_accuracy"] == 1
+    assert metrics["macro_f1_absent_as_one"] == 1
+    assert metrics["micro_f1"] == metrics["macro_f1"] == metrics["weighted_f1"] == 0
+    assert metrics["average_precision"] == metrics["ranking_loss"] == 0
+    assert metrics["undefined_rows"] == metrics["rows_without_labels"] == 3
+
+
+def test_figures_are_plain_numbers():
+    metrics = compute_metrics(*predict(), groups={"head": [0]})
+    assert {type(value) for value in metrics.values()} == {int, float}
+
+
+@pytest.mark.parametrize("position", [0, 2])
+def test_shapes_other_than_that_of_the_scores_are_refused(position):
+    judgement = list(predict(rows=4, labels=3))
+    judgement[position] = judgement[position][:, :2]
+    with pytest.raises(ValueError, match=r"expected documents x labels \(4, 3\).*got \(4, 2\)"):
+        compute_metrics(*judgement)

@@ -1,0 +1,76 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.metrics import f1_score
+
+from losslab.evaluation import compute_metrics, judge_epoch, threshold_grid, tune_threshold
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text())["seed004"]
+GRID = threshold_grid(0.4, 0.6, 0.01)
+
+
+def draw_validation(seed):
+    random = np.random.default_rng(seed)
+    targets = (random.random((50, 8)) < 0.3).astype(int)
+    return targets, 0.3 * random.normal(size=(50, 8)) + 0.4 * targets - 0.2
+
+
+def test_grid_of_the_protocol_has_21_thresholds():
+    assert GRID.tolist() == [round(0.01 * step, 2) for step in range(40, 61)]
+
+
+def test_grid_of_one_threshold_is_that_threshold():
+    assert threshold_grid(0.5, 0.5, 0.01).tolist() == [0.5]
+
+
+def test_golden_validation_split_picks_its_threshold():
+    targets, chances = np.array(GOLDEN["val_targets"]), np.array(GOLDEN["val_probs"])
+    assert tune_threshold(targets, chances, GRID) == GOLDEN["best_threshold"] == 0.53
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_threshold_is_the_best_by_micro_f1(seed):
+    targets, logits = draw_validation(seed)
+    chances = expit(logits)
+    scores = [f1_score(targets, chances > cut, average="micro", zero_division=0) for cut in GRID]
+    assert tune_threshold(targets, chances, GRID) == GRID[int(np.argmax(scores))]
+
+
+def test_lowest_threshold_wins_a_tie():
+    targets = np.array([[1, 0], [0, 1]])
+    chances = np.array([[0.9, 0.1], [0.1, 0.52]])
+    # Every cut below 0.52 predicts both rightly.
+    assert tune_threshold(targets, chances, GRID) == 0.4
+
+
+def test_probability_at_the_threshold_is_not_predicted():
+    targets, chances = np.array([[1, 0]]), np.array([[0.6, 0.5]])
+    assert tune_threshold(targets, chances, np.array([0.4, 0.5])) == 0.5
+
+
+def test_no_positives_leave_the_lowest_threshold():
+    assert tune_threshold(np.zeros((3, 2)), np.full((3, 2), 0.5), GRID) == 0.4
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_epoch_is_judged_as_the_test_split_is(seed):
+    targets, logits = draw_validation(seed)
+    judged = judge_epoch(targets, logits, decision="sigmoid", grid=GRID)
+    chances = expit(logits)
+    cut = tune_threshold(targets, chances, GRID)
+    metrics = compute_metrics(targets, chances, chances > cut)
+    assert judged == {
+        "macro_f1": metrics["macro_f1"],
+        "micro_f1": metrics["micro_f1"],
+        "threshold": cut,
+    }
+
+
+def test_golden_validation_epoch_has_its_micro_f1():
+    targets, chances = np.array(GOLDEN["val_targets"]), np.array(GOLDEN["val_probs"])
+    judged = judge_epoch(targets, logit(chances), decision="sigmoid", grid=GRID)
+    assert judged["threshold"] == 0.53
+    assert judged["micro_f1"] == pytest.approx(max(GOLDEN["val_micro_f1"]), rel=0, abs=1e-9)

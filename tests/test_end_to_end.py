@@ -1,0 +1,156 @@
+"""Whole commands as a user types them, on the built-in corpus with the tests' short settings."""
+
+import json
+import re
+from pathlib import Path
+
+import mlflow
+import pandas as pd
+import pytest
+from conftest import make_project, runner_in
+from mlflow.tracking import MlflowClient
+
+LOSSES = ("bce", "focal", "db")
+
+
+def newest(folder: Path) -> Path:
+    """The newest version of a dataset."""
+    return max(folder.iterdir()) / folder.name
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory):
+    """A project after `kedro run` with two seeds, and what the command printed."""
+    project = make_project(tmp_path_factory.mktemp("finished"))
+    done = runner_in(project)("run", "--env=test", "--params=seeds=2")
+    assert done.returncode == 0, done.stderr
+    return project, done
+
+
+@pytest.fixture(scope="module")
+def client(finished) -> MlflowClient:
+    return MlflowClient(f"sqlite:///{finished[0]}/mlflow.db")
+
+
+@pytest.fixture(scope="module")
+def runs(client: MlflowClient) -> list[mlflow.entities.Run]:
+    experiment = client.get_experiment_by_name("losslab")
+    return client.search_runs([experiment.experiment_id])
+
+
+def test_default_run_prints_a_table_with_every_loss_and_where_to_look(finished):
+    _, done = finished
+    rows = re.findall(r"^\| (\w+) +\| 0\.\d{3} ± 0\.\d{3}", done.stdout, flags=re.MULTILINE)
+    assert sorted(rows) == sorted(LOSSES)
+    for hint in ("latest.html", "kedro mlflow ui", "kedro viz"):
+        assert hint in done.stdout
+
+
+def test_report_is_versioned_self_contained_and_copied_to_latest(finished):
+    folder = finished[0] / "data/08_reporting/cwe/probe"
+    page = newest(folder / "report.html").read_text()
+    assert (folder / "latest.html").read_text() == page
+    assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
+    for part in ("group_scores", "learning_curves", "label_distribution"):
+        assert f'id="{part}"' in page
+
+
+def test_metrics_carry_a_seed_axis_with_mean_and_spread(finished):
+    metrics = json.loads(
+        newest(finished[0] / "data/08_reporting/cwe/probe/db_loss/metrics.json").read_text()
+    )
+    one, two = (metrics["seeds"][seed]["macro_f1"] for seed in ("1", "2"))
+    assert metrics["mean"]["macro_f1"] == pytest.approx((one + two) / 2)
+    assert metrics["std"]["macro_f1"] == pytest.approx(abs(one - two) / 2**0.5)
+    assert {"tail/macro_f1", "head/micro_f1", "ranking_loss"} <= set(metrics["mean"])
+
+
+def test_comparison_table_has_a_row_per_loss_best_macro_f1_first(finished):
+    table = pd.read_csv(newest(finished[0] / "data/08_reporting/cwe/probe/comparison.csv"))
+    assert sorted(table["loss"]) == sorted(LOSSES)
+    assert table["macro_f1"].is_monotonic_decreasing
+
+
+def test_mlflow_has_a_parent_and_a_child_per_loss_and_seed_all_finished(runs):
+    parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    children = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
+    assert len(parents) == 1
+    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
+    assert {run.info.run_name for run in children} == {
+        f"{loss}_loss seed {seed}" for loss in LOSSES for seed in (1, 2)
+    }
+    assert {run.info.status for run in runs} == {"FINISHED"}
+
+
+def test_child_run_is_tagged_and_carries_flat_parameters(runs):
+    child = next(run for run in runs if run.info.run_name == "db_loss seed 2")
+    tags = child.data.tags
+    assert (tags["loss"], tags["dataset"], tags["recipe"], tags["seed"]) == (
+        "db",
+        "cwe",
+        "probe",
+        "2",
+    )
+    assert {"git_commit", "git_dirty", "command"} <= set(tags)
+    assert "--env=test" in tags["command"]
+    assert child.data.params["loss_options.gamma"] == "2.0"
+    assert child.data.params["recipe_settings.training.epochs"] == "4"
+
+
+def test_child_run_mirrors_the_metrics_file_and_the_training_curve(finished, client, runs):
+    child = next(run for run in runs if run.info.run_name == "focal_loss seed 1")
+    file = newest(finished[0] / "data/08_reporting/cwe/probe/focal_loss/metrics.json")
+    truth = json.loads(file.read_text())["seeds"]["1"]
+    assert child.data.metrics["test/macro_f1"] == truth["macro_f1"]
+    history = pd.read_parquet(
+        newest(finished[0] / "data/06_models/cwe/probe/focal_loss/history.parquet")
+    )
+    curve = client.get_metric_history(child.info.run_id, "validation/macro_f1")
+    expected = history[history["seed"] == 1]["validation_macro_f1"].tolist()
+    assert [point.value for point in sorted(curve, key=lambda point: point.step)] == expected
+
+
+def test_runs_keep_figures_and_the_report(client, runs):
+    child = next(run for run in runs if run.info.run_name == "bce_loss seed 1")
+    parent = child.data.tags["mlflow.parentRunId"]
+    figures = [file.path for file in client.list_artifacts(child.info.run_id, "figures")]
+    assert "figures/learning_curve.png" in figures
+    assert "report.html" in [file.path for file in client.list_artifacts(parent)]
+
+
+@pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])
+def test_one_loss_runs_by_itself_and_leaves_the_others_alone(project, kedro, flag):
+    done = kedro("run", "--env=test", f"{flag}=db_loss")
+    assert done.returncode == 0, done.stderr
+    assert "| db " in done.stdout
+    assert [f.name for f in (project / "data/06_models/cwe/probe").iterdir()] == ["db_loss"]
+
+
+def test_same_seed_gives_the_same_metrics_file_and_another_seed_another(project, kedro):
+    for seed in (1, 1, 2):
+        done = kedro("run", "--env=test", "--pipelines=db_loss", f"--params=seed={seed}")
+        assert done.returncode == 0, done.stderr
+    versions = sorted((project / "data/08_reporting/cwe/probe/db_loss/metrics.json").iterdir())
+    first, second, other = ((version / "metrics.json").read_bytes() for version in versions)
+    assert first == second
+    assert (
+        json.loads(first)["seeds"]["1"]["macro_f1"] != json.loads(other)["seeds"]["2"]["macro_f1"]
+    )
+
+
+def test_unreachable_tracking_server_costs_a_warning_not_the_run(project, kedro):
+    done = kedro(
+        "run", "--env=test", "--pipelines=bce_loss", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "not tracked" in done.stderr
+    assert (project / "data/08_reporting/cwe/probe/bce_loss/metrics.json").is_dir()
+
+
+def test_viz_build_finds_every_parameter_and_each_loss_as_a_namespace(project, kedro):
+    done = kedro("viz", "build")
+    assert done.returncode == 0, done.stderr
+    assert "Cannot find parameter" not in done.stdout + done.stderr
+    graph = json.loads((project / "build/api/main").read_text())
+    modular = {node["name"] for node in graph["nodes"] if node["type"] == "modularPipeline"}
+    assert {f"{loss}_loss" for loss in LOSSES} <= modular

@@ -1,0 +1,69 @@
+from pathlib import Path
+
+import pytest
+from kedro.config import OmegaConfigLoader
+
+from losslab.losses import LOSSES
+from losslab.parameters import complete, loss_options, namespace
+
+CONF = Path(__file__).parents[1] / "conf"
+
+
+@pytest.fixture
+def parameters():
+    """The parameters as they stand in conf/base."""
+    return OmegaConfigLoader(conf_source=CONF.as_posix(), base_env="base", default_run_env="base")[
+        "parameters"
+    ]
+
+
+def test_base_configuration_is_complete_and_gives_every_loss_its_defaults(parameters):
+    full = complete(parameters)
+    for name, spec in LOSSES.items():
+        assert namespace(name) not in parameters
+        assert full[namespace(name)] == spec.defaults()
+
+
+def test_an_option_of_a_loss_can_be_set_alone(parameters):
+    full = complete({**parameters, "db_loss": {"gamma": 1}})
+    assert full["db_loss"] == {**LOSSES["db"].defaults(), "gamma": 1.0}
+
+
+def test_completing_twice_changes_nothing(parameters):
+    assert complete(complete(parameters)) == complete(parameters)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sedes": 3}, "unknown parameter 'sedes'; did you mean 'seeds'"),
+        ({"zzz": 3}, "unknown parameter 'zzz'; known: dataset, recipe"),
+        ({"seeds": 0}, "parameter 'seeds': .*greater than or equal to 1, got 0"),
+        ({"seeds": "three"}, "parameter 'seeds': .*integer.*got 'three'"),
+        ({"db_loss": {"gamma": -1}}, "parameter 'db_loss.gamma': gamma must be >= 0, got -1"),
+        ({"db_loss": {"mu": "often"}}, "mu must be a number or 'auto', got 'often'"),
+        ({"bce_loss": {"gamma": 1}}, "unknown parameter 'bce_loss.gamma'"),
+        ({"recipe": "paper"}, "unknown recipe 'paper'; choose probe"),
+        ({"frequency_groups": {"head_min": 9, "tail_max": None}}, "both be set or both be null"),
+        ({"frequency_groups": {"head_min": 9, "tail_max": 9}}, "head_min must be above tail_max"),
+        (
+            {"split": {"train": 0.8, "validation": 0.2, "test": 0.2, "seed": 0}},
+            "must add up to 1, got 1.2",
+        ),
+        ({"split": {"train": 0.8, "validation": 0.2, "seed": 0}}, "'split.test' is not set"),
+    ],
+)
+def test_a_mistake_is_named_with_what_was_expected(parameters, change, message):
+    with pytest.raises(ValueError, match=message):
+        complete({**parameters, **change})
+
+
+def test_several_mistakes_are_told_at_once(parameters):
+    with pytest.raises(ValueError, match=r"'sedes'.*; .*'seedz'"):
+        complete({**parameters, "sedes": 1, "seedz": 1})
+
+
+def test_parameter_objects_cannot_be_changed():
+    options = loss_options("focal")()
+    with pytest.raises(ValueError, match="frozen"):
+        options.gamma = 1.0
