@@ -18,7 +18,7 @@ run: .venv/installed
 	touch $@
 
 test: .venv/installed lint
-	pytest -n $(TEST_WORKERS) --cov --cov-report=term
+	pytest -n $(TEST_WORKERS) --dist loadfile --cov --cov-report=term
 
 lint: .venv/installed
 	ruff check

@@ -114,8 +114,10 @@ def test_runs_keep_figures_and_the_report(client, runs):
     child = next(run for run in runs if run.info.run_name == "bce_loss seed 1")
     parent = child.data.tags["mlflow.parentRunId"]
     figures = [file.path for file in client.list_artifacts(child.info.run_id, "figures")]
-    assert "figures/learning_curve.png" in figures
-    assert "report.html" in [file.path for file in client.list_artifacts(parent)]
+    assert figures == ["figures/group_scores.png", "figures/learning_curves.png"]
+    kept = {file.path for file in client.list_artifacts(parent)}
+    assert kept == {"comparison.csv", "figures", "report.html"}
+    assert len(client.list_artifacts(parent, "figures")) == 3
 
 
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])

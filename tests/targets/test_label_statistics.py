@@ -82,6 +82,12 @@ def test_groups_are_thirds_without_cut_offs():
 
 def test_ties_between_thirds_go_to_the_label_that_comes_first():
     assert frequency_groups([4, 4, 4]) == ["head", "medium", "tail"]
+    frequencies = [label % 5 for label in range(300)]
+    order = sorted(range(300), key=lambda label: (-frequencies[label], label))
+    groups = frequency_groups(frequencies)
+    assert [groups[label] for label in order] == (
+        ["head"] * 100 + ["medium"] * 100 + ["tail"] * 100
+    )
 
 
 @pytest.mark.parametrize(("labels", "sizes"), [(33, (11, 11, 11)), (7, (3, 2, 2)), (1, (1, 0, 0))])

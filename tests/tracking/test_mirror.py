@@ -66,8 +66,11 @@ def test_pictures_become_artifacts(client, runs):
     picture = io.BytesIO()
     Image.new("RGB", (2, 2)).save(picture, format="png")
     runs.start("db", 1, {})
-    runs.attach("db", 1, {"curve": picture.getvalue()})
+    runs.keep_pictures({"curve": picture.getvalue()}, ("db", 1))
+    runs.keep_pictures({"all": picture.getvalue()})
     run = children(client, runs)["db_loss seed 1"]
+    shared = client.list_artifacts(runs._parent, "figures")
+    assert [file.path for file in shared] == ["figures/all.png"]
     assert [f.path for f in client.list_artifacts(run.info.run_id, "figures")] == [
         "figures/curve.png"
     ]

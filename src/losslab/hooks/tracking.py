@@ -25,7 +25,8 @@ from losslab.training.events import Event, TrainingStarted, listening
 
 logger = logging.getLogger(__name__)
 METRICS = {f"{namespace(name)}.metrics": name for name in LOSSES}
-ARTIFACTS = {"report_page": "report.html", "comparison": "comparison.csv"}
+FILES = ("report_page", "comparison")
+FIGURES = ("label_distribution", "group_scores", "learning_curves")
 
 
 class Tracking(MlflowHook):
@@ -82,9 +83,10 @@ class Tracking(MlflowHook):
             return
         if dataset_name in METRICS:
             self._log_results(METRICS[dataset_name], data)
-        elif dataset_name in ARTIFACTS:
-            version = self._catalog.get(dataset_name)._get_load_path()
-            self._runs.keep_with_parent(Path(version))
+        elif dataset_name in FILES:
+            self._runs.keep_file(Path(self._catalog.get(dataset_name)._get_load_path()))
+        elif dataset_name in FIGURES:
+            self._runs.keep_pictures({dataset_name: _draw(data)})
 
     @hook_impl
     def after_pipeline_run(self) -> None:
@@ -126,14 +128,14 @@ class Tracking(MlflowHook):
 
     def _log_results(self, loss: str, metrics: dict[str, Any]) -> None:
         history = self._catalog.load(f"{namespace(loss)}.history")
-        label_table = self._catalog.load("label_table")
         for seed, figures in metrics["seeds"].items():
-            self._start(loss, int(seed))
+            training = (loss, int(seed))
+            self._start(*training)
             final = {f"test/{name}": value for name, value in figures.items()}
-            self._runs.log(loss, int(seed), figures["best_epoch"], final)
+            self._runs.log(*training, figures["best_epoch"], final)
             own = history[history["seed"] == int(seed)]
-            self._runs.attach(loss, int(seed), _pictures(loss, figures, own, label_table))
-            self._runs.finish(loss, int(seed), "FINISHED")
+            self._runs.keep_pictures(_pictures(loss, figures, own), training)
+            self._runs.finish(*training, "FINISHED")
 
     def _close(self, status: str) -> None:
         """End every run that is still open, the parent last."""
@@ -156,16 +158,20 @@ def _shared(parameters: dict[str, Any]) -> dict[str, Any]:
     return {**shared, "recipe_settings": parameters["recipes"][parameters["recipe"]]}
 
 
-def _pictures(loss: str, figures: Any, history: Any, label_table: Any) -> dict[str, bytes]:
-    from losslab.reporting import draw_group_scores, draw_label_distribution, draw_learning_curves
-    from losslab.reporting.png import to_png
+def _pictures(loss: str, figures: dict[str, float], history: Any) -> dict[str, bytes]:
+    from losslab.reporting import draw_group_scores, draw_learning_curves
 
     result = {"mean": figures, "std": dict.fromkeys(figures)}
     return {
-        "learning_curve": to_png(draw_learning_curves({loss: history})),
-        "group_scores": to_png(draw_group_scores({loss: result})),
-        "label_distribution": to_png(draw_label_distribution(label_table)),
+        "learning_curves": _draw(draw_learning_curves({loss: history})),
+        "group_scores": _draw(draw_group_scores({loss: result})),
     }
+
+
+def _draw(figure: Any) -> bytes:
+    from losslab.reporting.png import to_png
+
+    return to_png(figure)
 
 
 def _end_at_sigterm() -> None:

@@ -52,11 +52,17 @@ class TrainingRuns:
         if monotonic() - self._written > SECONDS_BETWEEN_WRITES:
             self.write()
 
-    def attach(self, loss: str, seed: int, pictures: Mapping[str, bytes]) -> None:
-        """Keep PNG pictures with a training."""
+    def keep_file(self, file: Path) -> None:
+        """Copy a file to the parent's artifacts."""
+        self.attempt(self._client.log_artifact, self._parent, str(file))
+
+    def keep_pictures(
+        self, pictures: Mapping[str, bytes], training: tuple[str, int] | None = None
+    ) -> None:
+        """Keep PNG pictures with a training, or with the parent."""
         from PIL import Image
 
-        run = self._open.get((loss, seed))
+        run = self._open.get(training) if training else self._parent
         for name, picture in pictures.items() if run else ():
             image = Image.open(BytesIO(picture))
             self.attempt(self._client.log_image, run, image, artifact_file=f"figures/{name}.png")
@@ -104,10 +110,6 @@ class TrainingRuns:
         """Give the parent the tags its children have, and the parameters they share."""
         tags = [RunTag(name, value) for name, value in self._tags.items()]
         self.attempt(self._client.log_batch, self._parent, params=as_params(parameters), tags=tags)
-
-    def keep_with_parent(self, file: Path) -> None:
-        """Copy a file to the parent's artifacts."""
-        self.attempt(self._client.log_artifact, self._parent, str(file))
 
     def end_orphans(self) -> None:
         """Mark runs as killed whose process died without a word."""
