@@ -144,3 +144,27 @@ def test_packaged_documents_are_distinct_and_wholly_filled(packaged):
 
 def test_reader_is_found_by_name():
     assert READERS["cwe"] is read_cwe
+
+
+def test_row_that_is_cut_short_is_set_aside(tmp_path):
+    header = "CWE-ID,Name,Description,Extended Description,Common Consequences"
+    rows = [header, "1,A fault,It fails.,,::SCOPE:Integrity::", "2,Torn"]
+    (tmp_path / "2000.csv").write_text("\n".join(rows), encoding="utf-8")
+    corpus = read_cwe(tmp_path)
+    assert corpus.documents["id"].tolist() == ["CWE-1"]
+    assert corpus.rejected.to_dict("records") == [
+        {"file": "2000.csv", "line": 3, "reason": "row is cut short"}
+    ]
+
+
+def test_file_in_another_encoding_is_refused(tmp_path):
+    header = "CWE-ID,Name,Description,Extended Description,Common Consequences\n"
+    (tmp_path / "2000.csv").write_bytes(
+        header.encode() + b"1,caf\xe9,It fails.,,::SCOPE:Integrity::"
+    )
+    with pytest.raises(CorpusError, match="not UTF-8"):
+        read_cwe(tmp_path)
+
+
+def test_entry_that_is_only_a_note_gives_no_label():
+    assert consequence_labels("::NOTE:SCOPE:Integrity::") == []

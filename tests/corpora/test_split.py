@@ -119,3 +119,19 @@ def test_part_sizes_sum_to_the_rows_and_stay_within_one_of_their_share(rows, sha
     assert sizes.sum() == rows
     assert (sizes >= 0).all()
     assert (np.abs(sizes - np.array(shares) / sum(shares) * rows) < 1 + 1e-6).all()
+
+
+def test_given_splits_stay_where_others_are_missing():
+    documents = pd.DataFrame(
+        {
+            "id": [str(number) for number in range(10)],
+            "text": ["text"] * 10,
+            "labels": [["a"]] * 10,
+            "split": ["test"] * 5 + [None] * 5,
+        }
+    )
+    split = assign_splits(documents, {"train": 0.6, "validation": 0.2, "test": 0.2}, seed=0)[
+        "split"
+    ]
+    assert split.head(5).tolist() == ["test"] * 5
+    assert sorted(split.tail(5)) == ["test", "train", "train", "train", "validation"]

@@ -178,3 +178,11 @@ def test_shapes_other_than_that_of_the_scores_are_refused(position):
     judgement[position] = judgement[position][:, :2]
     with pytest.raises(ValueError, match=r"expected documents x labels \(4, 3\).*got \(4, 2\)"):
         compute_metrics(*judgement)
+
+
+def test_a_single_label_leaves_nothing_to_rank():
+    targets, guesses = np.array([[1], [0], [1]]), np.array([[1], [0], [0]])
+    metrics = compute_metrics(targets, np.array([[0.3], [0.1], [0.2]]), guesses)
+    assert metrics["ranking_loss"] == 0
+    assert metrics["average_precision"] == pytest.approx(2 / 3)
+    assert metrics["micro_f1"] == pytest.approx(2 / 3)

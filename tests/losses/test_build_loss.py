@@ -37,6 +37,7 @@ def test_option_of_a_loss_without_options_is_refused():
         ("kappa", -1, "db: kappa must be >= 0, got -1"),
         ("negative_scale", 0, "db: negative_scale must be >= 1e-06, got 0"),
         ("gamma", math.nan, "db: gamma must be a number, got nan"),
+        ("gamma", math.inf, "db: gamma must be a number, got inf"),
         ("gamma", True, "db: gamma must be a number, got True"),
         ("gamma", None, "db: gamma must be a number, got None"),
         ("gamma", "auto", "db: gamma must be a number, got 'auto'"),

@@ -30,3 +30,8 @@ def test_option_limits_include_their_ends():
     option.check("share", 1)
     with pytest.raises(ValueError, match=r"^share must be <= 1, got 1\.5$"):
         option.check("share", 1.5)
+
+
+def test_frequencies_must_be_whole_numbers():
+    with pytest.raises(ValueError, match="whole numbers"):
+        LabelStatistics(frequencies=[2.7], documents=4)

@@ -374,3 +374,20 @@ def test_hard_losses_refuse_soft_targets(name):
 def test_bce_refuses_targets_outside_the_unit_interval(target):
     with pytest.raises(ValueError, match=r"bce: targets must lie in \[0, 1\]"):
         build_loss("bce")(torch.zeros(1, 2), torch.tensor([[0.0, target]]))
+
+
+def test_db_without_slope_weighs_every_row_alike():
+    statistics = LabelStatistics(frequencies=[1, 2], documents=4, mu=0.5)
+    loss = build_loss("db", statistics, beta=0.0, alpha=0.5)
+    assert loss(torch.zeros(1, 2), torch.zeros(1, 2)).isfinite()
+
+
+def test_db_refuses_another_number_of_labels_than_its_statistics():
+    loss = build_loss("db", LabelStatistics(frequencies=[1, 2], documents=4, mu=0.5))
+    with pytest.raises(ValueError, match="statistics have 2 labels, the logits 3"):
+        loss(torch.zeros(1, 3), torch.zeros(1, 3))
+
+
+def test_bce_refuses_nan_targets():
+    with pytest.raises(ValueError, match=r"targets must lie in \[0, 1\]"):
+        build_loss("bce")(torch.zeros(1, 2), torch.full((1, 2), float("nan")))

@@ -35,6 +35,9 @@ def read_cwe(folder: Path) -> Corpus:
         raise CorpusError(f"{path} is missing; expected the CWE research view as CSV")
     documents, rejected = [], []
     for line, row in _rows(path):
+        if None in row.values():
+            rejected.append((FILE, line, "row is cut short"))
+            continue
         labels = consequence_labels(row[CONSEQUENCES])
         text = "\n".join(part for part in (row[name].strip() for name in TEXT_COLUMNS) if part)
         if labels and text:
@@ -53,6 +56,7 @@ def consequence_labels(consequences: str) -> list[str]:
     facts = {
         f"{kind.capitalize()}: {name.strip()}"
         for entry in consequences.split("::")
+        if not entry.startswith("NOTE:")
         for kind, name in FACT.findall(entry.split(":NOTE:")[0])
     }
     return sorted(facts)
@@ -61,8 +65,13 @@ def consequence_labels(consequences: str) -> list[str]:
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        missing = {*TEXT_COLUMNS, CONSEQUENCES, "CWE-ID"} - set(reader.fieldnames or ())
-        if missing:
-            raise CorpusError(f"{path}: no column {', '.join(sorted(missing))}")
-        for row in reader:
-            yield reader.line_num, row
+        try:
+            missing = {*TEXT_COLUMNS, CONSEQUENCES, "CWE-ID"} - set(reader.fieldnames or ())
+            if missing:
+                raise CorpusError(f"{path}: no column {', '.join(sorted(missing))}")
+            for row in reader:
+                yield reader.line_num, row
+        except UnicodeDecodeError as error:
+            raise CorpusError(
+                f"{path}: not UTF-8, found {error.object[error.start : error.end]!r}"
+            ) from error

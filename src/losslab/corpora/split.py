@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.targets.labels import encode_labels, label_space
+
 SPLITS = ("train", "validation", "test")
 
 
@@ -17,19 +19,15 @@ def assign_splits(
 
     The result depends on ids, labels, shares and seed, not on the order of the rows.
     """
-    if documents["split"].notna().all():
+    unassigned = documents[documents["split"].isna()]
+    if unassigned.empty:
         return documents
-    order = np.argsort([stable_rank(name, seed) for name in documents["id"]])
-    shuffled = documents.iloc[order]
-    vocabulary = {
-        label: i for i, label in enumerate(sorted(set(shuffled["labels"].explode().dropna())))
-    }
-    rows = [row for row, labels in enumerate(shuffled["labels"]) for _ in labels]
-    columns = [vocabulary[label] for labels in shuffled["labels"] for label in labels]
-    shape = (len(shuffled), len(vocabulary))
-    targets = sparse.csr_array((np.ones(len(rows), dtype=bool), (rows, columns)), shape=shape)
-    parts = stratify(targets, [shares[name] for name in SPLITS])
-    split = pd.Series(np.array(SPLITS)[parts], index=shuffled.index)
+    order = np.argsort([stable_rank(name, seed) for name in unassigned["id"]])
+    shuffled = unassigned.iloc[order]
+    labels = label_space(shuffled["labels"])
+    parts = stratify(encode_labels(shuffled["labels"], labels), [shares[name] for name in SPLITS])
+    split = documents["split"].astype(object)
+    split.loc[shuffled.index] = np.array(SPLITS)[parts]
     return documents.assign(split=split)
 
 

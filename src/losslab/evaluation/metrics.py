@@ -84,12 +84,13 @@ def empty(counts: Counts) -> np.ndarray:
 
 def _ranking(truth: np.ndarray, scores: np.ndarray) -> dict[str, float]:
     some = truth.any(axis=1)
-    precision = (
-        label_ranking_average_precision_score(truth[some], scores[some]) if some.any() else 0.0
-    )
+    precision, loss = 1.0, 0.0
+    if truth.shape[1] > 1 and some.any():  # a single label leaves nothing to rank
+        precision = label_ranking_average_precision_score(truth[some], scores[some])
+        loss = label_ranking_loss(truth, scores)
     return {
         "average_precision": float(precision * some.mean()),
-        "ranking_loss": float(label_ranking_loss(truth, scores)),
+        "ranking_loss": float(loss),
         "rows_without_labels": int((~some).sum()),
     }
 

@@ -36,15 +36,15 @@ def pointwise(
     0.6931...
     """
     shifted = logits if bias is None else logits - bias
-    scale = torch.where(targets > 0, -1.0, negative_scale)
-    wrongness = scale * shifted
+    positive = targets > 0
+    wrongness = torch.where(positive, -shifted, negative_scale * shifted)
     entry = F.softplus(wrongness)
     if gamma > 0:
         focus = torch.sigmoid(wrongness)
         entry = entry * (focus if gamma >= 1 else focus.clamp_min(SMALLEST_FOCUS)) ** gamma
     if weight is not None:
         entry = entry * weight
-    return entry if negative_scale == 1.0 else entry / scale.abs()
+    return entry if negative_scale == 1.0 else torch.where(positive, entry, entry / negative_scale)
 
 
 @torch.no_grad()
@@ -55,8 +55,9 @@ def rebalanced_weight(
 
     A row without positives has an infinite r and the weight ``1 + alpha``. No gradient flows.
     """
-    ratio = inverse_frequencies / (targets @ inverse_frequencies).unsqueeze(1)
-    return alpha + torch.sigmoid(beta * (ratio - mu))
+    total = (targets @ inverse_frequencies).unsqueeze(1)
+    ratio = inverse_frequencies / total.clamp_min(torch.finfo(total.dtype).tiny)
+    return alpha + torch.where(total > 0, torch.sigmoid(beta * (ratio - mu)), 1.0)
 
 
 def clamped_frequencies(statistics: LabelStatistics) -> tuple[Tensor, int]:
@@ -145,7 +146,7 @@ class DistributionBalancedLoss(nn.Module):
 
     def forward(self, logits: Tensor, targets: Tensor, context: Context | None = None) -> Tensor:
         """Mean over documents x labels; ``targets`` 0 or 1."""
-        logits, targets = check_batch("db", logits, targets, soft=False)
+        logits, targets = check_batch("db", logits, targets, soft=False, labels=len(self.bias))
         inverse_frequencies = self.inverse_frequencies.to(logits.dtype)
         entries = pointwise(
             logits,

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
+from numbers import Real
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -28,12 +30,13 @@ class Option:
                 expected = " or ".join(["a number", *map(repr, self.words)])
                 raise ValueError(f"{name} must be {expected}, got {value!r}")
             return
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
             raise ValueError(f"{name} must be a number, got {value!r}")
-        if self.minimum is not None and value < self.minimum:
-            raise ValueError(f"{name} must be >= {self.minimum:g}, got {value:g}")
-        if self.maximum is not None and value > self.maximum:
-            raise ValueError(f"{name} must be <= {self.maximum:g}, got {value:g}")
+        number = float(value)
+        if self.minimum is not None and number < self.minimum:
+            raise ValueError(f"{name} must be >= {self.minimum:g}, got {number:g}")
+        if self.maximum is not None and number > self.maximum:
+            raise ValueError(f"{name} must be <= {self.maximum:g}, got {number:g}")
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class LabelStatistics:
 
     def __post_init__(self) -> None:
         frequencies = tuple(int(n) for n in self.frequencies)
+        if any(whole != given for whole, given in zip(frequencies, self.frequencies, strict=True)):
+            raise ValueError("frequencies must be whole numbers")
         object.__setattr__(self, "frequencies", frequencies)
         if self.documents < 1:
             raise ValueError(f"documents must be at least 1, got {self.documents}")

@@ -58,6 +58,8 @@ def frequency_groups(
     ['tail', 'head', 'medium']
     """
     counts = np.asarray(frequencies)
+    if (head_min is None) != (tail_max is None):
+        raise ValueError("head_min and tail_max go together")
     if head_min is not None and tail_max is not None:
         group = np.where(counts >= head_min, 0, np.where(counts <= tail_max, 2, 1))
     else:
