@@ -77,13 +77,13 @@ def test_mlflow_has_a_parent_and_a_child_per_loss_and_seed_all_finished(runs):
     assert len(parents) == 1
     assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parents[0].info.run_id}
     assert {run.info.run_name for run in children} == {
-        f"{loss}_loss seed {seed}" for loss in LOSSES for seed in (1, 2)
+        f"{loss}_loss seed {seed} (cwe, probe)" for loss in LOSSES for seed in (1, 2)
     }
     assert {run.info.status for run in runs} == {"FINISHED"}
 
 
 def test_child_run_is_tagged_and_carries_flat_parameters(runs):
-    child = next(run for run in runs if run.info.run_name == "db_loss seed 2")
+    child = next(run for run in runs if run.info.run_name == "db_loss seed 2 (cwe, probe)")
     tags = child.data.tags
     assert (tags["loss"], tags["dataset"], tags["recipe"], tags["seed"]) == (
         "db",
@@ -98,7 +98,7 @@ def test_child_run_is_tagged_and_carries_flat_parameters(runs):
 
 
 def test_child_run_mirrors_the_metrics_file_and_the_training_curve(finished, client, runs):
-    child = next(run for run in runs if run.info.run_name == "focal_loss seed 1")
+    child = next(run for run in runs if run.info.run_name == "focal_loss seed 1 (cwe, probe)")
     file = newest(finished[0] / "data/08_reporting/cwe/probe/focal_loss/metrics.json")
     truth = json.loads(file.read_text())["seeds"]["1"]
     assert child.data.metrics["test/macro_f1"] == truth["macro_f1"]
@@ -111,13 +111,12 @@ def test_child_run_mirrors_the_metrics_file_and_the_training_curve(finished, cli
 
 
 def test_runs_keep_figures_and_the_report(client, runs):
-    child = next(run for run in runs if run.info.run_name == "bce_loss seed 1")
+    child = next(run for run in runs if run.info.run_name == "bce_loss seed 1 (cwe, probe)")
     parent = child.data.tags["mlflow.parentRunId"]
-    figures = [file.path for file in client.list_artifacts(child.info.run_id, "figures")]
-    assert figures == ["figures/group_scores.png", "figures/learning_curves.png"]
+    own = [file.path for file in client.list_artifacts(child.info.run_id)]
+    assert own == ["group_scores.png", "learning_curves.png"]
     kept = {file.path for file in client.list_artifacts(parent)}
-    assert kept == {"comparison.csv", "figures", "report.html"}
-    assert len(client.list_artifacts(parent, "figures")) == 3
+    assert kept == {"comparison.csv", "report.html", *own, "label_distribution.png"}
 
 
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])

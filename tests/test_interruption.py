@@ -51,9 +51,9 @@ def test_run_killed_without_a_word_is_marked_by_the_next_one(project, kedro):
     done = kedro("run", "--env=test", "--pipelines=prepare")
     assert done.returncode == 0, done.stderr
     assert statuses(project) == {
-        "db_loss": "KILLED",
-        "db_loss seed 1": "KILLED",
-        "prepare": "FINISHED",
+        "db_loss (cwe, probe)": "KILLED",
+        "db_loss seed 1 (cwe, probe)": "KILLED",
+        "prepare (cwe, probe)": "FINISHED",
     }
 
 

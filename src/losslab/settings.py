@@ -20,7 +20,8 @@ from losslab.hooks import Summary, Tracking  # noqa: E402
 
 PROJECT = find_kedro_project(Path.cwd()) or Path.cwd()
 
-HOOKS = (Tracking(), Summary())
+tracking = Tracking()
+HOOKS = (tracking, Summary(tracking))
 DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place
 
 

@@ -7,18 +7,21 @@ import click
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 
+from losslab.hooks.tracking import Tracking
+
 
 class Summary:
     """Collects the metrics a run saves and prints them as a table, then where to look further."""
 
-    def __init__(self) -> None:
+    def __init__(self, tracking: Tracking) -> None:
+        self._tracking = tracking
         self._metrics: dict[str, dict[str, Any]] = {}
         self._report_saved = False
 
     @hook_impl
     def before_pipeline_run(self) -> None:
         """Forget an earlier run of the same process."""
-        self.__init__()
+        self.__init__(self._tracking)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -37,7 +40,7 @@ class Summary:
         lines = ["", to_markdown(compare(self._metrics)), ""]
         if self._report_saved:
             lines.append(f"report   {_shorten(catalog.get('report_page').latest)}")
-        lines += ["runs     kedro mlflow ui", "DAG      kedro viz", ""]
+        lines += [f"runs     {self._tracking.how_to_open()}", "DAG      kedro viz", ""]
         click.echo("\n".join(lines))
 
 

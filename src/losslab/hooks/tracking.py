@@ -64,6 +64,7 @@ class Tracking(MlflowHook):
         self._close("KILLED")
         if not self._reachable:
             return
+        self.mlflow_config.tracking.run.name = self._name_parent(run_params)
         super().before_pipeline_run(run_params, pipeline, catalog)
         if not self._is_mlflow_enabled:
             return
@@ -98,20 +99,51 @@ class Tracking(MlflowHook):
         """A node failed."""
         self._close("FAILED")
 
+    def how_to_open(self) -> str:
+        """What to type or click to see the runs."""
+        if not self._reachable:
+            return "not tracked"
+        from losslab.tracking import view_address
+
+        view = view_address(self._experiment())
+        server = self.mlflow_config.server.mlflow_tracking_uri
+        if server.startswith("http"):
+            return server + view
+        ui = self.mlflow_config.ui
+        return f"kedro mlflow ui, then http://{ui.host}:{ui.port}{view}"
+
+    def _experiment(self) -> str:
+        return self.mlflow_config.tracking.experiment._experiment.experiment_id
+
     def _open_runs(self) -> Any:
-        from losslab.tracking import TrainingRuns, describe_process, describe_source
+        from losslab.reporting.figures import loss_colours
+        from losslab.tracking import (
+            PROCESS_TAG,
+            TrainingRuns,
+            describe_process,
+            describe_source,
+            save_view,
+        )
 
         tags = {
             "dataset": self._parameters["dataset"],
             "recipe": self._parameters["recipe"],
-            "process": describe_process(),
+            PROCESS_TAG: describe_process(),
             **describe_source(self._project),
         }
-        experiment = self.mlflow_config.tracking.experiment._experiment.experiment_id
-        runs = TrainingRuns(self.mlflow_config.server._mlflow_client, experiment, self.run_id, tags)
-        runs.tag_parent(_shared(self._parameters))
+        client = self.mlflow_config.server._mlflow_client
+        experiment = self._experiment()
+        runs = TrainingRuns(
+            client, experiment, self.run_id, tags=tags, colours=loss_colours(LOSSES)
+        )
+        runs.describe_parent(_shared(self._parameters), drop=("runner", "kedro_command"))
+        runs.attempt(save_view, client, experiment)
         runs.end_orphans()
         return runs
+
+    def _name_parent(self, run_params: dict[str, Any]) -> str:
+        pipelines = " + ".join(run_params["pipeline_names"] or ["every loss"])
+        return f"{pipelines} ({self._parameters['dataset']}, {self._parameters['recipe']})"
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, TrainingStarted):
@@ -132,7 +164,7 @@ class Tracking(MlflowHook):
             training = (loss, int(seed))
             self._start(*training)
             final = {f"test/{name}": value for name, value in figures.items()}
-            self._runs.log(*training, figures["best_epoch"], final)
+            self._runs.log(*training, 0, final)
             own = history[history["seed"] == int(seed)]
             self._runs.keep_pictures(_pictures(loss, figures, own), training)
             self._runs.finish(*training, "FINISHED")
@@ -163,7 +195,7 @@ def _pictures(loss: str, figures: dict[str, float], history: Any) -> dict[str, b
 
     result = {"mean": figures, "std": dict.fromkeys(figures)}
     return {
-        "learning_curves": _draw(draw_learning_curves({loss: history})),
+        "learning_curves": _draw(draw_learning_curves({loss: history}).update_yaxes(range=[0, 1])),
         "group_scores": _draw(draw_group_scores({loss: result})),
     }
 

@@ -1,6 +1,7 @@
 """Figures, each from one tidy table."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import Any
 
 import pandas as pd
@@ -33,7 +34,8 @@ def draw_label_distribution(label_table: pd.DataFrame) -> go.Figure:
 def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
     """Macro-F1 on the head, medium and tail labels of the test split, a bar per loss."""
     figure = go.Figure()
-    for colour, (name, result) in zip(_colours(metrics), metrics.items(), strict=True):
+    colours = loss_colours(metrics)
+    for name, result in metrics.items():
         keys = [f"{group}/macro_f1" for group in GROUP_COLOURS]
         spread = [result["std"][key] for key in keys]
         figure.add_bar(
@@ -41,7 +43,7 @@ def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
             y=[result["mean"][key] for key in keys],
             error_y={"array": spread, "visible": None not in spread},
             name=name,
-            marker_color=colour,
+            marker_color=colours[name],
         )
     figure.update_xaxes(title="labels by frequency")
     figure.update_yaxes(title="macro-F1, test", range=[0, 1])
@@ -51,16 +53,20 @@ def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
 def draw_learning_curves(histories: Mapping[str, pd.DataFrame]) -> go.Figure:
     """Validation macro-F1 by epoch: a line per loss, the mean of the seeds still training."""
     figure = go.Figure()
-    for colour, (name, history) in zip(_colours(histories), histories.items(), strict=True):
+    colours = loss_colours(histories)
+    for name, history in histories.items():
         mean = history.groupby("epoch")["validation_macro_f1"].mean()
-        figure.add_scatter(x=mean.index, y=mean, name=name, mode="lines", line={"color": colour})
+        figure.add_scatter(
+            x=mean.index, y=mean, name=name, mode="lines", line={"color": colours[name]}
+        )
     figure.update_xaxes(title="epoch")
     figure.update_yaxes(title="macro-F1, validation", rangemode="tozero")
     return _finish(figure, "Validation macro-F1 by epoch")
 
 
-def _colours(names: Any) -> list[str]:
-    return [LOSS_COLOURS[index % len(LOSS_COLOURS)] for index in range(len(names))]
+def loss_colours(losses: Iterable[str]) -> dict[str, str]:
+    """A colour for each loss, by its place."""
+    return dict(zip(losses, cycle(LOSS_COLOURS), strict=False))
 
 
 def _finish(figure: go.Figure, title: str) -> go.Figure:

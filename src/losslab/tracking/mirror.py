@@ -1,7 +1,7 @@
 """A nested MLflow run per loss and seed, live while it trains."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
 from time import monotonic, time
@@ -16,6 +16,8 @@ from losslab.tracking.provenance import still_runs
 
 logger = logging.getLogger(__name__)
 SECONDS_BETWEEN_WRITES = 1.0
+MLFLOW_RUN_COLOR = "mlflow.runColor"
+PROCESS_TAG = "mlflow.losslab.process"  # MLflow's pages hide tags that begin so
 
 
 class TrainingRuns:
@@ -26,12 +28,19 @@ class TrainingRuns:
     """
 
     def __init__(
-        self, client: MlflowClient, experiment: str, parent: str, tags: Mapping[str, str]
+        self,
+        client: MlflowClient,
+        experiment: str,
+        parent: str,
+        *,
+        tags: Mapping[str, str],
+        colours: Mapping[str, str] | None = None,
     ) -> None:
         self._client, self._experiment, self._parent = client, experiment, parent
-        self._tags = dict(tags)
+        self._tags, self._colours = dict(tags), dict(colours or {})
         self._open: dict[tuple[str, int], str] = {}
         self._waiting: dict[str, list[Metric]] = {}
+        self._trained_until: dict[str, int] = {}
         self._written = monotonic()
         self.works = True
 
@@ -41,11 +50,13 @@ class TrainingRuns:
             self.attempt(self._create, loss, seed, parameters)
 
     def log(self, loss: str, seed: int, step: int, figures: Mapping[str, float]) -> None:
-        """Add figures of a step; they are written at most once a second."""
+        """Add figures of an epoch, or of step 0 when it is over; written at most once a second."""
         run = self._open.get((loss, seed))
         if run is None:
             return
         now = int(time() * 1000)
+        if step > 0:
+            self._trained_until[run] = now
         self._waiting.setdefault(run, []).extend(
             Metric(name, float(value), now, step) for name, value in figures.items()
         )
@@ -59,20 +70,23 @@ class TrainingRuns:
     def keep_pictures(
         self, pictures: Mapping[str, bytes], training: tuple[str, int] | None = None
     ) -> None:
-        """Keep PNG pictures with a training, or with the parent."""
+        """Keep PNG pictures with a training, or with the parent.
+
+        They lie at the top, where MLflow's compare view puts those of the same name side by side.
+        """
         from PIL import Image
 
         run = self._open.get(training) if training else self._parent
         for name, picture in pictures.items() if run else ():
             image = Image.open(BytesIO(picture))
-            self.attempt(self._client.log_image, run, image, artifact_file=f"figures/{name}.png")
+            self.attempt(self._client.log_image, run, image, artifact_file=f"{name}.png")
 
     def finish(self, loss: str, seed: int, status: str) -> None:
-        """Write what waits and close the run of a training."""
+        """Write what waits and close the run of a training; its duration is that of the epochs."""
         self.write()
         run = self._open.pop((loss, seed), None)
         if run is not None:
-            self.attempt(self._client.set_terminated, run, status)
+            self.attempt(self._client.set_terminated, run, status, self._trained_until.get(run))
 
     def finish_all(self, status: str) -> None:
         """Close every run that is open."""
@@ -99,17 +113,20 @@ class TrainingRuns:
             return None
 
     def _create(self, loss: str, seed: int, parameters: Mapping[str, Any]) -> None:
-        tags = {**self._tags, MLFLOW_PARENT_RUN_ID: self._parent, "loss": loss, "seed": str(seed)}
-        run = self._client.create_run(
-            self._experiment, run_name=f"{loss}_loss seed {seed}", tags=tags
-        )
+        own = {"loss": loss, "seed": str(seed), MLFLOW_PARENT_RUN_ID: self._parent}
+        if loss in self._colours:
+            own[MLFLOW_RUN_COLOR] = self._colours[loss]
+        name = f"{loss}_loss seed {seed} ({self._tags['dataset']}, {self._tags['recipe']})"
+        run = self._client.create_run(self._experiment, run_name=name, tags={**self._tags, **own})
         self._open[(loss, seed)] = run.info.run_id
         self._client.log_batch(run.info.run_id, params=as_params(parameters))
 
-    def tag_parent(self, parameters: Mapping[str, Any]) -> None:
-        """Give the parent the tags its children have, and the parameters they share."""
+    def describe_parent(self, parameters: Mapping[str, Any], drop: Iterable[str] = ()) -> None:
+        """Give the parent the tags its children have and the parameters they share."""
         tags = [RunTag(name, value) for name, value in self._tags.items()]
         self.attempt(self._client.log_batch, self._parent, params=as_params(parameters), tags=tags)
+        for name in drop:
+            self.attempt(self._client.delete_tag, self._parent, name)
 
     def end_orphans(self) -> None:
         """Mark runs as killed whose process died without a word."""
@@ -120,7 +137,7 @@ class TrainingRuns:
             max_results=1000,
         )
         for run in running or ():
-            process = run.data.tags.get("process")
+            process = run.data.tags.get(PROCESS_TAG)
             if process is not None and not still_runs(process):
                 self.attempt(self._client.set_terminated, run.info.run_id, "KILLED")
 

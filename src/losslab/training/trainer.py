@@ -117,8 +117,8 @@ class _EpochRecord(TrainerCallback):
     def on_evaluate(self, args: Any, state: Any, control: Any, metrics: Any, **kwargs: Any) -> None:
         row = {
             "train_loss": self.logged["loss"],
-            "learning_rate": self.logged["learning_rate"],
-            "seconds": perf_counter() - self.started,
+            "train_learning_rate": self.logged["learning_rate"],
+            "train_seconds": perf_counter() - self.started,
             **{
                 f"validation_{name.removeprefix('eval_')}": value for name, value in metrics.items()
             },
