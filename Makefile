@@ -9,6 +9,7 @@ TEST_WORKERS ?= 2
 .PHONY: run test lint lock viz mlflow clean
 run: .venv/installed
 	kedro run
+	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
 
 .venv/installed: requirements.lock pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and 'losslab needs Python 3.11 to 3.13, found ' + sys.version.split()[0])"

@@ -1,6 +1,12 @@
 """Mistakes on the command line: one line that names the choices, no traceback, nothing run."""
 
 import pytest
+from click.testing import CliRunner
+from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.startup import bootstrap_project
+
+from losslab.cli import cli
+from losslab.corpora import CorpusError
 
 
 @pytest.mark.parametrize(
@@ -35,3 +41,38 @@ def test_registry_is_listed_without_torch_or_transformers(kedro):
     }
     assert "losslab.pipeline_registry" in loaded
     assert not loaded & {"torch", "transformers", "sklearn"}
+
+
+@pytest.fixture
+def in_project(project, monkeypatch):
+    monkeypatch.chdir(project)
+    bootstrap_project(project)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ModuleNotFoundError("No module named 'jieba'", name="jieba"), "pip install jieba"),
+        (ModuleNotFoundError("get it: pip install x"), "Error: get it: pip install x\n"),
+        (CorpusError("file.csv, line 3: no label"), "Error: file.csv, line 3: no label\n"),
+    ],
+)
+def test_errors_that_explain_themselves_come_without_a_traceback(
+    in_project, monkeypatch, error, message
+):
+    def fail(**_):
+        raise error
+
+    monkeypatch.setattr(kedro_run, "callback", fail)
+    result = CliRunner().invoke(cli, ["run", "--env=test"])
+    assert result.exit_code == 1
+    assert message in result.output
+
+
+def test_our_own_faults_keep_their_traceback(in_project, monkeypatch):
+    def fail(**_):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(kedro_run, "callback", fail)
+    result = CliRunner().invoke(cli, ["run", "--env=test"])
+    assert isinstance(result.exception, RuntimeError)

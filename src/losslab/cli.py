@@ -31,6 +31,8 @@ def cli() -> None:
 def run(**options: Any) -> Any:
     """Kedro's run, with its names checked first."""
     _check_names(options)
+    if options["pipeline"] and not options["pipelines"]:  # Kedro deprecates it with a warning
+        options |= {"pipeline": None, "pipelines": [options["pipeline"]]}
     try:
         return kedro_run.callback(**options)
     except EXPLAINED as error:

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,14 @@ with warnings.catch_warnings(record=True):  # mlflow complains about a class of 
 
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
+from losslab.tracking import (
+    PROCESS_TAG,
+    TrainingRuns,
+    describe_process,
+    describe_source,
+    save_view,
+    view_address,
+)
 from losslab.training.events import Event, TrainingStarted, listening
 
 logger = logging.getLogger(__name__)
@@ -39,7 +48,7 @@ class Tracking(MlflowHook):
     def __init__(self) -> None:
         super().__init__()
         self._is_mlflow_enabled = False
-        self._runs: Any = None
+        self._runs: TrainingRuns | None = None
         self._listening = ExitStack()
 
     @hook_impl
@@ -49,12 +58,11 @@ class Tracking(MlflowHook):
             os.environ.setdefault(f"MLFLOW_HTTP_REQUEST_{name}", value)
         self._parameters = context.config_loader["parameters"]
         self._project = context.project_path
+        self._reachable = True
         try:
             super().after_context_created(context)
-            self._reachable = True
         except Exception as error:  # noqa: BLE001
-            self._reachable = False
-            logger.warning("MLflow cannot be reached, this run is not tracked: %s", error)
+            self._give_up(error)
 
     @hook_impl
     def before_pipeline_run(
@@ -64,15 +72,23 @@ class Tracking(MlflowHook):
         self._close("KILLED")
         if not self._reachable:
             return
-        self.mlflow_config.tracking.run.name = self._name_parent(run_params)
-        super().before_pipeline_run(run_params, pipeline, catalog)
+        try:
+            self.mlflow_config.tracking.run.name = self._name_parent(run_params)
+            super().before_pipeline_run(run_params, pipeline, catalog)
+        except Exception as error:  # noqa: BLE001
+            self._give_up(error)
+            return
         if not self._is_mlflow_enabled:
             return
         self._catalog = catalog
         self._runs = self._open_runs()
-        self._listening.enter_context(listening(self._hear))
+        self._listening.enter_context(listening(partial(self._runs.attempt, self._hear)))
         atexit.register(self._close, "KILLED")
         _end_at_sigterm()
+
+    def _give_up(self, error: Exception) -> None:
+        self._reachable = False
+        logger.warning("MLflow cannot be reached, this run is not tracked: %s", error)
 
     def before_node_run(self) -> None:
         """Nothing: the plugin's version asks the server before every node."""
@@ -80,8 +96,10 @@ class Tracking(MlflowHook):
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
         """Mirror what was saved: metrics end a training's run, the report belongs to the parent."""
-        if self._runs is None:
-            return
+        if self._runs is not None:
+            self._runs.attempt(self._mirror, dataset_name, data)
+
+    def _mirror(self, dataset_name: str, data: Any) -> None:
         if dataset_name in METRICS:
             self._log_results(METRICS[dataset_name], data)
         elif dataset_name in FILES:
@@ -103,8 +121,6 @@ class Tracking(MlflowHook):
         """What to type or click to see the runs."""
         if not self._reachable:
             return "not tracked"
-        from losslab.tracking import view_address
-
         view = view_address(self._experiment())
         server = self.mlflow_config.server.mlflow_tracking_uri
         if server.startswith("http"):
@@ -115,15 +131,8 @@ class Tracking(MlflowHook):
     def _experiment(self) -> str:
         return self.mlflow_config.tracking.experiment._experiment.experiment_id
 
-    def _open_runs(self) -> Any:
+    def _open_runs(self) -> TrainingRuns:
         from losslab.reporting.figures import loss_colours
-        from losslab.tracking import (
-            PROCESS_TAG,
-            TrainingRuns,
-            describe_process,
-            describe_source,
-            save_view,
-        )
 
         tags = {
             "dataset": self._parameters["dataset"],

@@ -1,6 +1,5 @@
 """Train, score, decide, evaluate: the four nodes each loss has in its own namespace."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,60 +7,53 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.losses import LOSSES, LabelStatistics, build_loss
-from losslab.parameters import LossOptions, Recipes, ThresholdOptions, loss_options
+from losslab.parameters import LossOptions, Recipes, ThresholdOptions
 
 Arrays = dict[str, np.ndarray]
 
 
-def make_train(loss: str) -> Callable[..., tuple[Arrays, pd.DataFrame]]:
-    """The training node of ``loss``, its options typed by the loss's own parameter model."""
+def train(
+    loss: str,
+    features: Arrays,
+    targets: sparse.csr_array,
+    documents: pd.DataFrame,
+    label_statistics: dict[str, Any],
+    options: LossOptions,
+    recipe: str,
+    recipes: Recipes,
+    threshold: ThresholdOptions,
+    seed: int,
+    seeds: int,
+) -> tuple[Arrays, pd.DataFrame]:
+    """Fit the recipe's model once per seed: weights of the best epoch, figures of each."""
+    from losslab.evaluation import judge_epoch, threshold_grid
+    from losslab.models.build import build_model
+    from losslab.training.fit import fit
+    from losslab.training.trainer import rows_of
 
-    def train(
-        features: Arrays,
-        targets: sparse.csr_array,
-        documents: pd.DataFrame,
-        label_statistics: dict[str, Any],
-        options: LossOptions,
-        recipe: str,
-        recipes: Recipes,
-        threshold: ThresholdOptions,
-        seed: int,
-        seeds: int,
-    ) -> tuple[Arrays, pd.DataFrame]:
-        """Fit the recipe's model once per seed: weights of the best epoch, figures of each."""
-        from losslab.evaluation import judge_epoch, threshold_grid
-        from losslab.models.build import build_model
-        from losslab.training.fit import fit
-        from losslab.training.trainer import rows_of
-
-        statistics = LabelStatistics(
-            *(label_statistics[key] for key in ("frequencies", "documents", "mu"))
+    known = LabelStatistics(*(label_statistics[key] for key in ("frequencies", "documents", "mu")))
+    chosen = getattr(recipes, recipe)
+    judging = {
+        "decision": LOSSES[loss].decision,
+        "grid": threshold_grid(**threshold.model_dump()),
+    }
+    embeddings, split = features["embeddings"], documents["split"].to_numpy()
+    shape = {"width": embeddings.shape[1], "labels": targets.shape[1]}
+    weights, histories = {}, []
+    for current in range(seed, seed + seeds):
+        fitted = fit(
+            lambda: build_model(chosen, **shape),
+            lambda: build_loss(loss, known, **options.model_dump()),
+            rows_of(embeddings, targets, split == "train"),
+            rows_of(embeddings, targets, split == "validation"),
+            budget=chosen.training,
+            judge=lambda truth, logits: judge_epoch(truth, logits, **judging),
+            name=loss,
+            seed=current,
         )
-        chosen = getattr(recipes, recipe)
-        grid = threshold_grid(**threshold.model_dump())
-        split = documents["split"].to_numpy()
-        weights, histories = {}, []
-        for current in range(seed, seed + seeds):
-            fitted = fit(
-                lambda: build_model(
-                    chosen, width=features["embeddings"].shape[1], labels=targets.shape[1]
-                ),
-                lambda: build_loss(loss, statistics, **options.model_dump()),
-                rows_of(features["embeddings"], targets, split == "train"),
-                rows_of(features["embeddings"], targets, split == "validation"),
-                budget=chosen.training,
-                judge=lambda truth, logits: judge_epoch(
-                    truth, logits, decision=LOSSES[loss].decision, grid=grid
-                ),
-                name=loss,
-                seed=current,
-            )
-            weights |= {f"seed_{current}/{name}": w.numpy() for name, w in fitted.weights.items()}
-            histories.append(fitted.history.assign(seed=current, best=fitted.best_epoch))
-        return weights, pd.concat(histories, ignore_index=True)
-
-    train.__annotations__["options"] = loss_options(loss)
-    return train
+        weights |= {f"seed_{current}/{name}": w.numpy() for name, w in fitted.weights.items()}
+        histories.append(fitted.history.assign(seed=current, best=fitted.best_epoch))
+    return weights, pd.concat(histories, ignore_index=True)
 
 
 def score(
@@ -95,28 +87,24 @@ def _weights_of(model: Arrays, seed: int) -> Arrays:
     }
 
 
-def make_decide(loss: str) -> Callable[..., dict[str, Any]]:
-    """The decision node of ``loss``."""
+def decide(
+    loss: str,
+    scores: Arrays,
+    targets: sparse.csr_array,
+    documents: pd.DataFrame,
+    threshold: ThresholdOptions,
+) -> dict[str, Any]:
+    """One threshold for all labels per seed: the best validation micro-F1 on a grid."""
+    from losslab.evaluation import probabilities, threshold_grid, tune_threshold
 
-    def decide(
-        scores: Arrays,
-        targets: sparse.csr_array,
-        documents: pd.DataFrame,
-        options: ThresholdOptions,
-    ) -> dict[str, Any]:
-        """One threshold for all labels per seed: the best validation micro-F1 on a grid."""
-        from losslab.evaluation import probabilities, threshold_grid, tune_threshold
-
-        truth = targets[(documents["split"] == "validation").to_numpy()].toarray()
-        grid = threshold_grid(**options.model_dump())
-        decision = LOSSES[loss].decision
-        thresholds = {
-            str(seed): tune_threshold(truth, probabilities(logits, decision), grid)
-            for seed, logits in zip(scores["seeds"], scores["validation"], strict=True)
-        }
-        return {"decision": decision, "tuned_on": "validation micro_f1", "thresholds": thresholds}
-
-    return decide
+    truth = targets[(documents["split"] == "validation").to_numpy()].toarray()
+    grid = threshold_grid(**threshold.model_dump())
+    decision = LOSSES[loss].decision
+    thresholds = {
+        str(seed): tune_threshold(truth, probabilities(logits, decision), grid)
+        for seed, logits in zip(scores["seeds"], scores["validation"], strict=True)
+    }
+    return {"decision": decision, "tuned_on": "validation micro_f1", "thresholds": thresholds}
 
 
 def evaluate(

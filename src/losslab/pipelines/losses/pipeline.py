@@ -1,8 +1,13 @@
 """The template every loss is an instance of: train - score - decide - evaluate."""
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
+from typing import Any
+
 from kedro.pipeline import Node, Pipeline
 
-from losslab.parameters import namespace
+from losslab.parameters import loss_options, namespace
 from losslab.pipelines.losses import nodes
 
 SHARED = {"features", "targets", "documents", "label_statistics"}
@@ -21,7 +26,7 @@ def create_pipeline(loss: str) -> Pipeline:
     return Pipeline(
         [
             Node(
-                nodes.make_train(loss),
+                for_loss(loss, nodes.train),
                 {
                     **{name: name for name in sorted(SHARED)},
                     **{name.removeprefix("params:"): name for name in sorted(PARAMETERS)},
@@ -37,7 +42,7 @@ def create_pipeline(loss: str) -> Pipeline:
                 name="score",
             ),
             Node(
-                nodes.make_decide(loss),
+                for_loss(loss, nodes.decide),
                 ["scores", "targets", "documents", "params:threshold"],
                 "thresholds",
                 name="decide",
@@ -54,3 +59,21 @@ def create_pipeline(loss: str) -> Pipeline:
         parameters={*PARAMETERS, options},
         tags=namespace(loss),
     )
+
+
+def for_loss(loss: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with its first argument given and ``options`` typed by the loss's own model.
+
+    Kedro reads a parameter's type from the node's annotations, which ``functools.partial`` loses.
+    """
+
+    @wraps(function)
+    def bound(*arguments: Any, **named: Any) -> Any:
+        return function(loss, *arguments, **named)
+
+    del bound.__wrapped__
+    first, *others = signature(function).parameters.values()
+    bound.__signature__ = signature(function).replace(parameters=others)
+    bound.__annotations__ = {**function.__annotations__, "options": loss_options(loss)}
+    del bound.__annotations__[first.name]
+    return bound
