@@ -8,11 +8,15 @@ from losslab.losses.spec import LabelStatistics, LossSpec
 from losslab.losses.table import LOSSES
 
 if TYPE_CHECKING:
-    from torch import nn
+    from losslab.losses.base import Loss
 
 
-def build_loss(name: str, statistics: LabelStatistics | None = None, **options: Any) -> "nn.Module":
+def build_loss(
+    name: str, statistics: LabelStatistics | None = None, *, groups: Any = None, **options: Any
+) -> "Loss":
     """Build the loss called ``name``; options left out take the defaults of its ``LossSpec``.
+
+    ``groups`` (an id per label, or labels x groups) is for ``mask_label``.
 
     >>> build_loss("focl")
     Traceback (most recent call last):
@@ -29,9 +33,18 @@ def build_loss(name: str, statistics: LabelStatistics | None = None, **options: 
     chosen = _choose_options(spec, options)
     if "statistics" in spec.needs and statistics is None:
         raise ValueError(f"{name} needs the label statistics: build_loss({name!r}, statistics)")
+    inputs = {"statistics": statistics, **chosen}
+    if "groups" in spec.needs:
+        if groups is None:
+            raise ValueError(f"{name} needs label groups: build_loss({name!r}, ..., groups=...)")
+        inputs["groups"] = groups
     module, _, implementation = spec.implementation.partition(":")
     build = getattr(import_module(f"losslab.losses.{module}"), implementation)
-    loss: nn.Module = build(statistics=statistics, **chosen)
+    try:
+        loss: Loss = build(**inputs)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    loss.name, loss.soft = name, spec.accepts_soft_targets
     return loss
 
 

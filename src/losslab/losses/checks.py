@@ -12,7 +12,7 @@ def check_batch(
     name: str, logits: Tensor, targets: Tensor, *, soft: bool, labels: int | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return logits and targets in one floating type (float32 at least), or say what is wrong."""
-    if logits.ndim != 2 or logits.shape != targets.shape:
+    if logits.ndim != 2 or logits.shape != targets.shape or logits.numel() == 0:
         raise ValueError(
             f"{name}: logits and targets must both be documents x labels, "
             f"got {tuple(logits.shape)} and {tuple(targets.shape)}"
@@ -24,11 +24,17 @@ def check_batch(
     if logits.dtype in (torch.float16, torch.bfloat16):
         logits = logits.float()
     targets = targets.to(logits.dtype)
-    if torch.isnan(logits).any():
-        raise NaNLogitsError(f"{name}: {int(torch.isnan(logits).sum())} logits are NaN")
-    if soft:
-        if not ((targets >= 0) & (targets <= 1)).all():
-            raise ValueError(f"{name}: targets must lie in [0, 1]")
-    elif ((targets != 0) & (targets != 1)).any():
-        raise ValueError(f"{name}: targets must be 0 or 1; this loss takes no soft targets")
+    _check_values(name, logits.detach(), targets, soft=soft)
     return logits, targets
+
+
+def _check_values(name: str, logits: Tensor, targets: Tensor, *, soft: bool) -> None:
+    """One pass over the logits, one or two over the targets, nothing of their size allocated."""
+    if torch.isnan(logits.amax()):
+        raise NaNLogitsError(f"{name}: {int(torch.isnan(logits).sum())} logits are NaN")
+    lowest, highest = torch.aminmax(targets)
+    if not (lowest >= 0 and highest <= 1):
+        raise ValueError(f"{name}: targets must lie in [0, 1]")
+    flat = targets.reshape(-1)
+    if not soft and torch.dot(flat, flat) != flat.sum():  # t * t < t strictly between 0 and 1
+        raise ValueError(f"{name}: targets must be 0 or 1; this loss takes no soft targets")

@@ -1,20 +1,18 @@
 """The pointwise family: a weighted, focused cross-entropy per entry, mean over all entries.
 
 Symbols of Huang et al. 2021: z ``logits``, y ``targets``, n_c ``frequencies``, D ``documents``,
-lambda ``negative_scale``; gamma, kappa, alpha, beta and mu keep their names.
+lambda ``negative_scale``; gamma, kappa, alpha, beta and mu keep their names. All predict with
+``sigmoid(z)``: bias and scale are for training only. The authors' code multiplies these losses by
+constants (0.5, 5, ...); we follow the equations.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from losslab.losses.checks import check_batch
+from losslab.losses.base import Context, Loss, with_gradient
 from losslab.losses.spec import LabelStatistics
 
-Context = Mapping[str, Any]
 SMALLEST_FOCUS = 1e-8  # below it, gamma in (0, 1) has an infinite gradient
 
 
@@ -26,25 +24,51 @@ def pointwise(
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     negative_scale: float = 1.0,
+    divide_negatives: bool = True,
 ) -> Tensor:
-    """Entry by entry ``w * (1 - p_t)^gamma * bce(u, y)``, negatives divided by ``negative_scale``.
+    """Mean of ``w * (1 - p_t)^gamma * bce(u, y)``, negatives divided by ``negative_scale``.
 
     ``u = z - bias`` for positives and ``negative_scale * (z - bias)`` for negatives;
-    ``p_t = exp(-bce(u, y))``. Targets are 0 or 1.
+    ``p_t = exp(-bce(u, y))``. Targets are 0 or 1, the weight carries no gradient.
 
     >>> pointwise(torch.tensor([[0.0]]), torch.tensor([[1.0]])).item()  # ln 2
     0.6931...
     """
-    shifted = logits if bias is None else logits - bias
-    positive = targets > 0
-    wrongness = torch.where(positive, -shifted, negative_scale * shifted)
-    entry = F.softplus(wrongness)
-    if gamma > 0:
-        focus = torch.sigmoid(wrongness)
-        entry = entry * (focus if gamma >= 1 else focus.clamp_min(SMALLEST_FOCUS)) ** gamma
-    if weight is not None:
-        entry = entry * weight
-    return entry if negative_scale == 1.0 else torch.where(positive, entry, entry / negative_scale)
+    with torch.no_grad():
+        positive = targets > 0
+        shifted = logits if bias is None else logits - bias
+        wrongness = torch.where(positive, -shifted, negative_scale * shifted)
+        entries, slopes = focused_entries(wrongness, gamma)
+        if weight is not None:
+            entries *= weight
+            slopes *= weight
+        if negative_scale != 1.0 and divide_negatives:
+            entries = torch.where(positive, entries, entries / negative_scale)
+        elif negative_scale != 1.0:
+            slopes = torch.where(positive, slopes, slopes * negative_scale)
+        slopes = torch.where(positive, -slopes, slopes).div_(logits.numel())
+        value = entries.mean()
+    return with_gradient(logits, value, slopes)
+
+
+def focused_entries(wrongness: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
+    """``sigmoid(x)^gamma * softplus(x)`` and its derivative; 1 - p_t is sigmoid(x)."""
+    entries = F.softplus(wrongness)
+    slopes = torch.sigmoid(wrongness)
+    if gamma == 0:
+        return entries, slopes
+    floor = SMALLEST_FOCUS if gamma < 1 else 0.0
+    focus = power(slopes.clamp_min(floor) if floor else slopes, gamma)
+    grow = (1 - slopes).mul_(entries).mul_(gamma)
+    if floor:
+        grow *= slopes > floor
+    slopes = slopes.add_(grow).mul_(focus)
+    return entries.mul_(focus), slopes
+
+
+def power(base: Tensor, exponent: float) -> Tensor:
+    """``base ** exponent``; fourth powers, a common default, by squaring twice."""
+    return base.square().square_() if exponent == 4 else base**exponent
 
 
 @torch.no_grad()
@@ -53,11 +77,12 @@ def rebalanced_weight(
 ) -> Tensor:
     """The weight ``alpha + sigmoid(beta * (r - mu))``, ``r_c = (1/n_c) / sum over P of 1/n_k``.
 
-    A row without positives has an infinite r and the weight ``1 + alpha``. No gradient flows.
+    A row without positives has an infinite r and the weight ``1 + alpha``.
     """
     total = (targets @ inverse_frequencies).unsqueeze(1)
     ratio = inverse_frequencies / total.clamp_min(torch.finfo(total.dtype).tiny)
-    return alpha + torch.where(total > 0, torch.sigmoid(beta * (ratio - mu)), 1.0)
+    weight = ratio.sub_(mu).mul_(beta).sigmoid_()
+    return weight.masked_fill_(total == 0, 1.0).add_(alpha)
 
 
 def clamped_frequencies(statistics: LabelStatistics) -> tuple[Tensor, int]:
@@ -67,7 +92,7 @@ def clamped_frequencies(statistics: LabelStatistics) -> tuple[Tensor, int]:
     return frequencies.clamp(1, documents - 1), documents
 
 
-class BinaryCrossEntropy(nn.Module):
+class BinaryCrossEntropy(Loss):
     """Binary cross-entropy: the reference, best where labels are many and balanced.
 
     ``mean over i, c of softplus(z) - y * z`` (eq. 1). Takes soft targets.
@@ -79,17 +104,15 @@ class BinaryCrossEntropy(nn.Module):
     def __init__(self, statistics: LabelStatistics | None = None) -> None:
         super().__init__()
 
-    def forward(self, logits: Tensor, targets: Tensor, context: Context | None = None) -> Tensor:
-        """Mean over documents x labels; ``targets`` in [0, 1]."""
-        logits, targets = check_batch("bce", logits, targets, soft=True)
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """Mean over documents x labels."""
         return F.binary_cross_entropy_with_logits(logits, targets)
 
 
-class FocalLoss(nn.Module):
+class FocalLoss(Loss):
     """Focal loss: binary cross-entropy with easy entries turned down.
 
     ``mean of (1 - p_t)^gamma * bce(z, y)`` (eq. 2), the focal factor part of the gradient.
-    The authors' code multiplies it by a constant; we follow the equation.
 
     >>> FocalLoss(gamma=2.0)(torch.zeros(2, 3), torch.ones(2, 3)).item()  # ln 2 / 4
     0.1732...
@@ -99,20 +122,77 @@ class FocalLoss(nn.Module):
         super().__init__()
         self.gamma = gamma
 
-    def forward(self, logits: Tensor, targets: Tensor, context: Context | None = None) -> Tensor:
-        """Mean over documents x labels; ``targets`` 0 or 1."""
-        logits, targets = check_batch("focal", logits, targets, soft=False)
-        return pointwise(logits, targets, gamma=self.gamma).mean()
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """Mean over documents x labels."""
+        return pointwise(logits, targets, gamma=self.gamma)
 
 
-class DistributionBalancedLoss(nn.Module):
+class WeightedFocalLoss(Loss):
+    """The balanced losses: label weights, negative-tolerant regularisation and focal factor.
+
+    Subclasses choose; what they leave out has no effect (weight 1, bias 0, scale 1, gamma 0).
+    Negative-tolerant regularisation: bias ``v_c = kappa * log(D/n_c - 1)``, negatives scaled by
+    lambda (eq. 6, 7), so that the many negatives of a rare label do not drown its positives.
+    """
+
+    def __init__(
+        self,
+        statistics: LabelStatistics,
+        *,
+        gamma: float = 0.0,
+        kappa: float = 0.0,
+        negative_scale: float = 1.0,
+        ntr_negative_scale: str = "paper",
+    ) -> None:
+        super().__init__()
+        self.labels = len(statistics.frequencies)
+        self.options = {
+            "gamma": gamma,
+            "negative_scale": negative_scale,
+            "divide_negatives": ntr_negative_scale == "paper",
+        }
+        frequencies, documents = clamped_frequencies(statistics)
+        self.biased = kappa > 0
+        bias = kappa * torch.log(documents / frequencies - 1)
+        self.keep(bias=bias, inverse_frequencies=1 / frequencies)
+
+    def weight(self, targets: Tensor) -> Tensor | None:
+        """Documents x labels, or labels, or nothing."""
+        return None
+
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """Mean over documents x labels."""
+        bias = self.constant("bias", logits) if self.biased else None
+        return pointwise(logits, targets, weight=self.weight(targets), bias=bias, **self.options)
+
+
+class ClassBalancedLoss(WeightedFocalLoss):
+    """Class-balanced weights: rare labels count more, by the effective number of their documents.
+
+    ``w_c = (1 - beta) / (1 - beta^n_c)`` (eq. 3, 4), focal factor; with kappa and lambda it is
+    ``cb_ntr``. Choose it where labels are rare but do not come along with common ones.
+
+    >>> statistics = LabelStatistics(frequencies=[90, 1], documents=100)
+    >>> loss = ClassBalancedLoss(statistics, beta=0.9, gamma=0.0)
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # (0.1 + 1) / 2 * ln 2
+    0.381...
+    """
+
+    def __init__(self, statistics: LabelStatistics, *, beta: float, **options: float) -> None:
+        super().__init__(statistics, **options)  # type: ignore[arg-type]
+        frequencies, _ = clamped_frequencies(statistics)
+        self.keep(weights=(1 - beta) / (1 - beta**frequencies))
+
+    def weight(self, targets: Tensor) -> Tensor:
+        """One weight per label."""
+        return self.constant("weights", targets)
+
+
+class DistributionBalancedLoss(WeightedFocalLoss):
     """Distribution-balanced loss: for long tails whose rare labels come along with common ones.
 
-    Rebalanced weights undo the oversampling of co-occurring labels, negative-tolerant
-    regularisation (bias ``v_c = kappa * log(D/n_c - 1)``, negatives scaled by lambda) keeps the
-    many negatives of a rare label from drowning its positives, and the focal factor does the rest
-    (eq. 5 to 8). The bias and scale are for training only: prediction uses ``sigmoid(z)``.
-    The authors' code multiplies the value by a constant; we follow the equation.
+    Rebalanced weights (eq. 5) undo the oversampling of co-occurring labels; with all parts on it is
+    ``db`` (eq. 8), without the focal factor ``db_0fl``, without negative tolerance ``rfl``.
 
     >>> statistics = LabelStatistics(frequencies=[90, 10], documents=100, mu=0.5)
     >>> options = dict(gamma=2.0, alpha=0.1, beta=10.0, mu="auto", kappa=0.05, negative_scale=2.0)
@@ -121,51 +201,31 @@ class DistributionBalancedLoss(nn.Module):
     0.1102...
     """
 
-    bias: Tensor
-    inverse_frequencies: Tensor
-
     def __init__(
         self,
         statistics: LabelStatistics,
         *,
-        gamma: float,
         alpha: float,
         beta: float,
         mu: float | str,
-        kappa: float,
-        negative_scale: float,
+        **options: float,
     ) -> None:
-        super().__init__()
-        self.gamma = gamma
-        self.rebalancing = {"alpha": alpha, "beta": beta, "mu": resolve_mu("db", mu, statistics)}
-        self.negative_scale = negative_scale
-        frequencies, documents = clamped_frequencies(statistics)
-        bias = kappa * torch.log(documents / frequencies - 1)
-        self.register_buffer("bias", bias, persistent=False)
-        self.register_buffer("inverse_frequencies", 1 / frequencies, persistent=False)
+        super().__init__(statistics, **options)  # type: ignore[arg-type]
+        self.rebalancing = {"alpha": alpha, "beta": beta, "mu": resolve_mu(mu, statistics)}
 
-    def forward(self, logits: Tensor, targets: Tensor, context: Context | None = None) -> Tensor:
-        """Mean over documents x labels; ``targets`` 0 or 1."""
-        logits, targets = check_batch("db", logits, targets, soft=False, labels=len(self.bias))
-        inverse_frequencies = self.inverse_frequencies.to(logits.dtype)
-        entries = pointwise(
-            logits,
-            targets,
-            gamma=self.gamma,
-            weight=rebalanced_weight(targets, inverse_frequencies, **self.rebalancing),
-            bias=self.bias.to(logits.dtype),
-            negative_scale=self.negative_scale,
-        )
-        return entries.mean()
+    def weight(self, targets: Tensor) -> Tensor:
+        """One weight per document and label."""
+        inverse_frequencies = self.constant("inverse_frequencies", targets)
+        return rebalanced_weight(targets, inverse_frequencies, **self.rebalancing)
 
 
-def resolve_mu(name: str, mu: float | str, statistics: LabelStatistics) -> float:
+def resolve_mu(mu: float | str, statistics: LabelStatistics) -> float:
     """The number ``mu`` stands for: itself, or the figure the statistics carry for ``auto``."""
     if not isinstance(mu, str):
         return mu
     if statistics.mu is None:
         raise ValueError(
-            f"{name}: mu='auto' needs LabelStatistics(..., mu=...), as "
+            "mu='auto' needs LabelStatistics(..., mu=...), as "
             "losslab.targets.rebalancing_mu computes it from the training label sets"
         )
     return statistics.mu

@@ -9,29 +9,41 @@ from typing import Any, Literal
 
 Task = Literal["multi", "single"]
 Need = Literal["statistics", "groups", "mask", "soft_targets", "epoch", "second_logits"]
-Decision = Literal["sigmoid"]
+Decision = Literal["probability", "score"]
 
 
 @dataclass(frozen=True)
 class Option:
-    """A hyper-parameter of a loss: its default, where the default comes from, what it may be."""
+    """A hyper-parameter of a loss: its default, where the default comes from, what it may be.
+
+    A default of True or False makes it a switch. ``words`` are strings it accepts; besides numbers,
+    or instead of them where ``number`` is off. ``per_label`` also accepts a list of numbers.
+    """
 
     default: Any
     source: str
     minimum: float | None = None
     maximum: float | None = None
     words: tuple[str, ...] = ()
-    """Strings accepted besides numbers, such as ``auto``."""
+    number: bool = True
+    per_label: bool = False
 
     def check(self, name: str, value: Any) -> None:
         """Raise ``ValueError`` that names the option and the values it takes."""
-        if isinstance(value, str):
-            if value not in self.words:
-                expected = " or ".join(["a number", *map(repr, self.words)])
-                raise ValueError(f"{name} must be {expected}, got {value!r}")
-            return
-        if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-            raise ValueError(f"{name} must be a number, got {value!r}")
+        if self.per_label and isinstance(value, list | tuple):
+            for each in value:
+                self._check_number(name, each)
+        elif isinstance(self.default, bool):
+            if not isinstance(value, bool):
+                raise ValueError(f"{name} must be true or false, got {value!r}")
+        elif not (isinstance(value, str) and value in self.words):
+            self._check_number(name, value)
+
+    def _check_number(self, name: str, value: Any) -> None:
+        is_number = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+        if not (is_number and self.number):
+            choices = [*(["a number"] if self.number else []), *map(repr, self.words)]
+            raise ValueError(f"{name} must be {' or '.join(choices)}, got {value!r}")
         number = float(value)
         if self.minimum is not None and number < self.minimum:
             raise ValueError(f"{name} must be >= {self.minimum:g}, got {number:g}")
@@ -44,7 +56,8 @@ class LossSpec:
     """One row of ``LOSSES``.
 
     ``implementation`` is ``module:class`` below ``losslab.losses``; the class is called with the
-    label statistics and the options by name.
+    label statistics (and groups, where it needs them) and the options by name. ``decision`` says
+    whether its scores are probabilities, cut at 0.5 unless tuned, or scores without a natural cut.
     """
 
     name: str
@@ -56,7 +69,7 @@ class LossSpec:
     tasks: tuple[Task, ...] = ("multi",)
     needs: tuple[Need, ...] = ()
     accepts_soft_targets: bool = False
-    decision: Decision = "sigmoid"
+    decision: Decision = "probability"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))

@@ -1,0 +1,98 @@
+"""MaskLoss: labels close to the gold ones are left out of most steps and not pushed away.
+
+``mean_i 1/C (lam * sum_k bce + (1 - lam) * sum over unmasked k of bce)``, ``lam ~ Bernoulli(alpha)``,
+one draw per training step (eq. 3). In evaluation mode nothing is masked.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from losslab.losses.base import Context, RandomLoss
+from losslab.losses.pointwise import pointwise
+from losslab.losses.spec import LabelStatistics
+
+
+class _MaskLoss(RandomLoss):
+    def __init__(self, *, alpha: float) -> None:
+        super().__init__()
+        self.alpha = alpha
+
+    def masked(self, targets: Tensor, context: Context) -> Tensor:
+        """Documents x labels: true where an entry may be left out."""
+        raise NotImplementedError
+
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """Mean over documents x labels; ``context["lam"]`` gives the draw."""
+        if not self.training and "lam" not in context:
+            return pointwise(logits, targets)
+        lam = context["lam"] if "lam" in context else self._draw()
+        if float(lam) == 1:
+            return pointwise(logits, targets)
+        kept = torch.where(self.masked(targets, context), float(lam), 1.0)
+        return pointwise(logits, targets, weight=kept.to(logits.dtype))
+
+    def _draw(self) -> float:
+        return float(torch.rand((), generator=self.generator) < self.alpha)
+
+
+class MaskLabelLoss(_MaskLoss):
+    """Label-based mask: negatives that share a group with one of the document's gold labels.
+
+    ``groups``: a group id per label, or a labels x groups membership where groups overlap. Choose it
+    where labels fall into known families, such as the fine classes of a coarse one.
+
+    >>> statistics = LabelStatistics(frequencies=[5, 5], documents=9)
+    >>> loss = MaskLabelLoss(statistics, groups=[0, 0], alpha=0.5)
+    >>> loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]), {"lam": 0}).item()  # ln 2 / 2
+    0.346...
+    """
+
+    def __init__(self, statistics: LabelStatistics, *, groups: Any, alpha: float) -> None:
+        super().__init__(alpha=alpha)
+        self.labels = len(statistics.frequencies)
+        self.keep(membership=as_membership(groups, self.labels))
+
+    def masked(self, targets: Tensor, context: Context) -> Tensor:
+        """Negatives in a group of a gold label."""
+        membership = self.constant("membership", targets)
+        touched = (targets @ membership > 0).to(targets.dtype)
+        return (touched @ membership.T > 0) & (targets == 0)
+
+
+class MaskElementLoss(_MaskLoss):
+    """Element-based mask: labels that the document's own words speak for, ``context["mask"]``.
+
+    The mask (documents x labels, 1 = in G_i) comes from a trained ``bce`` model; gold labels are
+    never masked unless ``protect_gold`` is off.
+    """
+
+    def __init__(
+        self, statistics: LabelStatistics | None = None, *, alpha: float, protect_gold: bool
+    ) -> None:
+        super().__init__(alpha=alpha)
+        self.protect_gold = protect_gold
+
+    def masked(self, targets: Tensor, context: Context) -> Tensor:
+        """The document's group, gold labels excepted."""
+        if "mask" not in context:
+            raise ValueError(f"{self.name}: context['mask'] (documents x labels) is missing")
+        mask = torch.as_tensor(context["mask"], device=targets.device).bool()
+        if mask.shape != targets.shape:
+            raise ValueError(
+                f"{self.name}: the mask must be documents x labels {tuple(targets.shape)}, "
+                f"got {tuple(mask.shape)}"
+            )
+        return mask & (targets == 0) if self.protect_gold else mask
+
+
+def as_membership(groups: Any, labels: int) -> Tensor:
+    """Labels x groups, 1 where a label belongs to a group; from ids, a dense or a sparse matrix."""
+    matrix = torch.as_tensor(groups.toarray() if hasattr(groups, "toarray") else groups)
+    if len(matrix) != labels:
+        raise ValueError(f"groups are given for {len(matrix)} labels, expected {labels}")
+    if matrix.ndim == 1:
+        _, ids = torch.unique(matrix, return_inverse=True)
+        matrix = torch.nn.functional.one_hot(ids)
+    return (matrix.to_dense() != 0).float()
