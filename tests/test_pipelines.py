@@ -10,7 +10,7 @@ import yaml
 from kedro.validation.type_extractor import TypeExtractor
 
 from losslab.losses import LOSSES
-from losslab.parameters import loss_options, namespace
+from losslab.parameters import TRAINABLE, loss_options, namespace
 from losslab.pipeline_registry import register_pipelines
 from losslab.pipelines.losses.nodes import train
 from losslab.pipelines.losses.pipeline import for_loss
@@ -23,7 +23,7 @@ def pipelines():
     return register_pipelines()
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", TRAINABLE)
 def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipelines, loss):
     inputs = pipelines[namespace(loss)].inputs()
     assert {name for name in inputs if not name.startswith("params:")} == {"raw_files"}
@@ -32,14 +32,14 @@ def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipeli
 
 def test_default_pipeline_trains_every_loss_and_reports(pipelines):
     names = {node.name for node in pipelines["__default__"].nodes}
-    assert {f"{namespace(loss)}.train" for loss in LOSSES} | {"render_report"} <= names
+    assert {f"{namespace(loss)}.train" for loss in TRAINABLE} | {"render_report"} <= names
     shared = [node.name for node in pipelines["__default__"].nodes if node.namespace is None]
     assert len(shared) == len(set(shared))
 
 
 def test_kedro_sees_the_parameter_model_of_each_loss(pipelines):
     types = TypeExtractor(pipelines).extract_types_from_pipelines()
-    for loss in LOSSES:
+    for loss in TRAINABLE:
         assert types[namespace(loss)] is loss_options(loss)
 
 
@@ -68,3 +68,11 @@ def test_the_registry_needs_neither_torch_nor_transformers():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_losses_without_a_pipeline_need_what_the_pipelines_cannot_give(pipelines):
+    absent = {name for name in LOSSES if namespace(name) not in pipelines}
+    for name in absent:
+        spec = LOSSES[name]
+        assert {"groups", "mask", "soft_targets"} & set(spec.needs) or spec.tasks == ("single",)
+    assert {"bce", "db", "zlpr", "warp", "sbayes_f1", "zlpr_rdrop"}.isdisjoint(absent)

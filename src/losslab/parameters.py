@@ -95,6 +95,15 @@ class LossOptions(Frozen):
     """The hyper-parameters of a loss; the subclass of each loss is built from its ``LossSpec``."""
 
 
+PROVIDED = {"statistics", "epoch", "second_logits"}
+"""What the pipelines can give a loss; one that needs more has no pipeline yet."""
+
+TRAINABLE = [
+    name for name, spec in LOSSES.items() if set(spec.needs) <= PROVIDED and "multi" in spec.tasks
+]
+"""The losses that have a pipeline."""
+
+
 def namespace(loss: str) -> str:
     """The name of a loss's pipeline, namespace, tag and parameters.
 
@@ -119,7 +128,10 @@ def _annotation(name: str, option: Option) -> Any:
         option.check(name, value)
         return value
 
-    return Annotated[float | str if option.words else float, AfterValidator(check)]
+    kind: Any = type(option.default) if isinstance(option.default, bool | str) else float
+    if option.words and option.number:
+        kind = float | str
+    return Annotated[kind | list[float] if option.per_label else kind, AfterValidator(check)]
 
 
 def _camel(spec: LossSpec) -> str:
@@ -129,7 +141,7 @@ def _camel(spec: LossSpec) -> str:
 @cache
 def parameter_model() -> type[Frozen]:
     """The model of all parameters, one field per top-level name."""
-    losses: dict[str, Any] = {namespace(name): (loss_options(name), ...) for name in LOSSES}
+    losses: dict[str, Any] = {namespace(name): (loss_options(name), ...) for name in TRAINABLE}
     return create_model(
         "Parameters",
         __base__=Frozen,
@@ -151,7 +163,7 @@ def complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError: with one line per fault that names the parameter and the choices.
     """
-    filled = {**{namespace(name): {} for name in LOSSES}, **parameters}
+    filled = {**{namespace(name): {} for name in TRAINABLE}, **parameters}
     try:
         return parameter_model().model_validate(filled).model_dump()
     except ValidationError as error:

@@ -2,17 +2,16 @@
 
 from kedro.pipeline import Pipeline
 
-from losslab.losses import LOSSES
-from losslab.parameters import namespace
+from losslab.parameters import TRAINABLE, namespace
 from losslab.pipelines import losses, prepare, report, targets
 
 
 def register_pipelines() -> dict[str, Pipeline]:
     """The registry; each ``<loss>_loss`` holds its whole upstream and runs by itself."""
     upstream = prepare.create_pipeline() + targets.create_pipeline()
-    single = {namespace(name): losses.create_pipeline(name) for name in LOSSES}
+    single = {namespace(name): losses.create_pipeline(name) for name in TRAINABLE}
     every = sum(single.values(), upstream)
-    reporting = report.create_pipeline(LOSSES)
+    reporting = report.create_pipeline(TRAINABLE)
     return {
         "prepare": prepare.create_pipeline(),
         "targets": upstream,

@@ -3,10 +3,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import expit, logit
+from scipy.special import expit
 from sklearn.metrics import f1_score
 
-from losslab.evaluation import compute_metrics, judge_epoch, threshold_grid, tune_threshold
+from losslab.evaluation import (
+    best_cut,
+    compute_metrics,
+    judge_epoch,
+    threshold_grid,
+    tune_threshold,
+)
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text())["seed004"]
 GRID = threshold_grid(0.4, 0.6, 0.01)
@@ -58,7 +64,7 @@ def test_no_positives_leave_the_lowest_threshold():
 @pytest.mark.parametrize("seed", range(3))
 def test_epoch_is_judged_as_the_test_split_is(seed):
     targets, logits = draw_validation(seed)
-    judged = judge_epoch(targets, logits, decision="sigmoid", grid=GRID)
+    judged = judge_epoch(targets, expit(logits), grid=GRID)
     chances = expit(logits)
     cut = tune_threshold(targets, chances, GRID)
     metrics = compute_metrics(targets, chances, chances > cut)
@@ -71,6 +77,33 @@ def test_epoch_is_judged_as_the_test_split_is(seed):
 
 def test_golden_validation_epoch_has_its_micro_f1():
     targets, chances = np.array(GOLDEN["val_targets"]), np.array(GOLDEN["val_probs"])
-    judged = judge_epoch(targets, logit(chances), decision="sigmoid", grid=GRID)
+    judged = judge_epoch(targets, chances, grid=GRID)
     assert judged["threshold"] == 0.53
     assert judged["micro_f1"] == pytest.approx(max(GOLDEN["val_micro_f1"]), rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_best_cut_beats_every_other_one(seed):
+    targets, scores = draw_validation(seed)
+    scores = np.round(scores, 1)  # ties
+    cut = best_cut(targets.astype(bool), scores)
+    reached = {c: f1_score(targets, scores > c, average="micro") for c in [*np.unique(scores), -9]}
+    assert f1_score(targets, scores > cut, average="micro") == pytest.approx(max(reached.values()))
+
+
+def test_best_cut_lies_between_the_scores_it_separates():
+    truth, scores = np.array([[True, True, False]]), np.array([[5.0, 3.0, 2.0]])
+    assert best_cut(truth, scores) == 2.5
+    assert best_cut(np.array([[True]]), np.array([[4.0]])) < 4.0
+
+
+def test_scores_without_a_grid_are_cut_where_it_is_best():
+    targets, scores = draw_validation(0)
+    assert tune_threshold(targets, 100 * scores, None) == best_cut(
+        targets.astype(bool), 100 * scores
+    )
+
+
+def test_shapes_that_differ_are_refused():
+    with pytest.raises(ValueError, match=r"\(1, 2\) and scores \(1, 3\) differ"):
+        tune_threshold(np.zeros((1, 2)), np.zeros((1, 3)), GRID)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from losslab.evaluation.decisions import probabilities
 from losslab.evaluation.metrics import count, macro_f1, micro_f1
 
 
@@ -15,20 +14,40 @@ def threshold_grid(lowest: float, highest: float, step: float) -> np.ndarray:
     return np.round(np.arange(int((highest - lowest) / step + 1e-9) + 1) * step + lowest, 10)
 
 
-def tune_threshold(targets: np.ndarray, chances: np.ndarray, grid: np.ndarray) -> float:
-    """The threshold of best micro-F1 under ``probability > threshold``; the lowest wins a tie."""
-    if targets.shape != chances.shape:
-        raise ValueError(f"targets {targets.shape} and probabilities {chances.shape} differ")
+def tune_threshold(targets: np.ndarray, scores: np.ndarray, grid: np.ndarray | None) -> float:
+    """The threshold of best micro-F1 under ``score > threshold``; the lowest wins a tie.
+
+    Tried are those of ``grid`` or, for scores without a natural cut, all there are.
+    """
+    if targets.shape != scores.shape:
+        raise ValueError(f"targets {targets.shape} and scores {scores.shape} differ")
     truth = targets.astype(bool)
-    scores = [micro_f1(count(truth, chances > cut, axis=0)) for cut in grid]
-    return float(grid[int(np.argmax(scores))])
+    if grid is None:
+        return best_cut(truth, scores)
+    reached = [micro_f1(count(truth, scores > cut, axis=0)) for cut in grid]
+    return float(grid[int(np.argmax(reached))])
+
+
+def best_cut(truth: np.ndarray, scores: np.ndarray) -> float:
+    """The cut of best micro-F1 among all; half-way between the scores it separates.
+
+    >>> best_cut(np.array([[True, False]]), np.array([[3.0, 1.0]]))
+    2.0
+    """
+    order = np.argsort(-scores, axis=None, kind="stable")
+    ranked = scores.ravel()[order].astype(np.float64)
+    hits = np.cumsum(truth.ravel()[order])
+    reached = 2 * hits / (np.arange(1, len(ranked) + 1) + truth.sum())
+    ends = np.flatnonzero(np.append(ranked[:-1] > ranked[1:], True))
+    last = ends[len(ends) - 1 - int(np.argmax(reached[ends][::-1]))]
+    below = ranked[last + 1] if last + 1 < len(ranked) else ranked[last] - 2.0
+    return float((ranked[last] + below) / 2)
 
 
 def judge_epoch(
-    targets: np.ndarray, logits: np.ndarray, *, decision: str, grid: np.ndarray
+    targets: np.ndarray, scores: np.ndarray, *, grid: np.ndarray | None
 ) -> dict[str, float]:
-    """Micro- and macro-F1 of validation logits under the protocol the test split is judged by."""
-    chances = probabilities(logits, decision)
-    cut = tune_threshold(targets, chances, grid)
-    counts = count(targets.astype(bool), chances > cut, axis=0)
+    """Micro- and macro-F1 of validation scores under the protocol the test split is judged by."""
+    cut = tune_threshold(targets, scores, grid)
+    counts = count(targets.astype(bool), scores > cut, axis=0)
     return {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts), "threshold": cut}

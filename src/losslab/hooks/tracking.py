@@ -20,8 +20,7 @@ from kedro.pipeline import Pipeline
 with warnings.catch_warnings(record=True):  # mlflow complains about a class of kedro-mlflow's
     from kedro_mlflow.framework.hooks.mlflow_hook import MlflowHook
 
-from losslab.losses import LOSSES
-from losslab.parameters import namespace
+from losslab.parameters import TRAINABLE, namespace
 from losslab.tracking import (
     PROCESS_TAG,
     TrainingRuns,
@@ -33,7 +32,7 @@ from losslab.tracking import (
 from losslab.training.events import Event, TrainingStarted, listening
 
 logger = logging.getLogger(__name__)
-METRICS = {f"{namespace(name)}.metrics": name for name in LOSSES}
+METRICS = {f"{namespace(name)}.metrics": name for name in TRAINABLE}
 FILES = ("report_page", "comparison")
 FIGURES = ("label_distribution", "group_scores", "learning_curves")
 
@@ -143,7 +142,7 @@ class Tracking(MlflowHook):
         client = self.mlflow_config.server._mlflow_client
         experiment = self._experiment()
         runs = TrainingRuns(
-            client, experiment, self.run_id, tags=tags, colours=loss_colours(LOSSES)
+            client, experiment, self.run_id, tags=tags, colours=loss_colours(TRAINABLE)
         )
         runs.describe_parent(_shared(self._parameters), drop=("runner", "kedro_command"))
         runs.attempt(save_view, client, experiment)
@@ -194,7 +193,7 @@ class Tracking(MlflowHook):
 
 def _shared(parameters: dict[str, Any]) -> dict[str, Any]:
     """The parameters that are the same for every loss; of the recipes, the one chosen."""
-    others = {namespace(name) for name in LOSSES} | {"recipes", "seed"}
+    others = {namespace(name) for name in TRAINABLE} | {"recipes", "seed"}
     shared = {name: value for name, value in parameters.items() if name not in others}
     return {**shared, "recipe_settings": parameters["recipes"][parameters["recipe"]]}
 

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from losslab.losses.checks import check_batch
+from losslab.losses.divergence import symmetric_divergence
 
 Context = Mapping[str, Any]
 
@@ -53,6 +54,10 @@ class Loss(nn.Module):
     def scores(self, logits: Tensor) -> Tensor:
         """What decisions are made by: probabilities, where the loss trains such."""
         return torch.sigmoid(logits)
+
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """How far two passes disagree, per document: symmetric KL, in the scale of the loss."""
+        return symmetric_divergence(first, second) / first.shape[1]
 
 
 class RandomLoss(Loss):

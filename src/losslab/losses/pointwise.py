@@ -6,6 +6,8 @@ lambda ``negative_scale``; gamma, kappa, alpha, beta and mu keep their names. Al
 constants (0.5, 5, ...); we follow the equations.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
@@ -146,7 +148,7 @@ class WeightedFocalLoss(Loss):
     ) -> None:
         super().__init__()
         self.labels = len(statistics.frequencies)
-        self.options = {
+        self.options: dict[str, Any] = {
             "gamma": gamma,
             "negative_scale": negative_scale,
             "divide_negatives": ntr_negative_scale == "paper",

@@ -73,4 +73,5 @@ class SoftTargetLoss(Loss):
             return 0.0
         soft = context["soft_targets"].to(logits)
         guess = torch.softmax(logits, dim=1) if self.auxiliary == "softmax" else logits.sigmoid()
-        return self.alpha * (soft - guess).square().mean(dim=1)
+        distance: Tensor = (soft - guess).square().mean(dim=1)
+        return self.alpha * distance

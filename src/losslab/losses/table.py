@@ -68,10 +68,10 @@ def _row(
     )
 
 
-KNOWS = {"needs": ("statistics",)}
-SCORES = {"decision": "score"}
-SOFT = {"accepts_soft_targets": True}
-BOTH = {"tasks": ("multi", "single")}
+KNOWS: dict[str, Any] = {"needs": ("statistics",)}
+SCORES: dict[str, Any] = {"decision": "score"}
+SOFT: dict[str, Any] = {"accepts_soft_targets": True}
+BOTH: dict[str, Any] = {"tasks": ("multi", "single")}
 DB, CB = "pointwise:DistributionBalancedLoss", "pointwise:ClassBalancedLoss"
 NTR_ALONE = {**FOCUS, **TOLERANCE, **CODE_SCALE}
 

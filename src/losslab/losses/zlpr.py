@@ -5,9 +5,9 @@ s ``logits``, s_0 ``s0``, t ``targets``; probabilities are ``sigmoid(2 (s - s_0)
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.divergence import bernoulli_divergence, symmetric_divergence
 from losslab.losses.logsumexp import weighted_logsumexp
 from losslab.losses.spec import LabelStatistics
 
@@ -29,18 +29,27 @@ def threshold_ranking(logits: Tensor, targets: Tensor, s0: Tensor | float = 0.0)
 
 def zlpr_divergence(first: Tensor, second: Tensor) -> Tensor:
     """KL of the label distributions that two score vectors stand for, per document (eq. 36)."""
-    chance = torch.sigmoid(2 * first)
-    terms = 2 * chance * (first - second) + F.softplus(2 * second) - F.softplus(2 * first)
-    return terms.sum(dim=1)
+    return bernoulli_divergence(first, second, scale=2.0)
 
 
 def zlpr_symmetric_divergence(first: Tensor, second: Tensor) -> Tensor:
     """``D = sum of 2 (q - q')(s - s')``, ``q = sigmoid(2 s)``, per document (eq. 37)."""
-    gap = torch.sigmoid(2 * first) - torch.sigmoid(2 * second)
-    return (2 * gap * (first - second)).sum(dim=1)
+    return symmetric_divergence(first, second, scale=2.0)
 
 
-class ZlprLoss(Loss):
+class _ZlprScores(Loss):
+    """Losses whose label probability is ``sigmoid(2 s)``, up to a threshold score."""
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """``sigmoid(2 s)``: above 0.5 where s > 0."""
+        return torch.sigmoid(2 * logits)
+
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Eq. 37."""
+        return zlpr_symmetric_divergence(first, second)
+
+
+class ZlprLoss(_ZlprScores):
     """ZLPR: one sum over positives, one over negatives; label imbalance does not drown the positives.
 
     ``lse(0, -s_P) + lse(0, s_N)``, mean over documents (eq. 1). As ``soft_zlpr`` it takes soft
@@ -57,12 +66,8 @@ class ZlprLoss(Loss):
         """Mean over documents."""
         return threshold_ranking(logits, targets).mean()
 
-    def scores(self, logits: Tensor) -> Tensor:
-        """``sigmoid(2 s)``: above 0.5 where s > 0."""
-        return torch.sigmoid(2 * logits)
 
-
-class TlprLoss(Loss):
+class TlprLoss(_ZlprScores):
     """TLPR: ZLPR with a threshold score that is learned with the model (eq. 6).
 
     ``s0`` starts as given; :meth:`scores` uses where it ended. What is learned is the move away

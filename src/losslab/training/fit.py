@@ -5,19 +5,21 @@ when ``patience`` epochs in a row brought nothing better or ``epochs`` are over.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
 
 from losslab.training.budget import Budget
 from losslab.training.events import TrainingStarted, publish
-from losslab.training.trainer import LossTrainer, ModelWithLoss, RowBatches
+from losslab.training.network import ModelWithLoss
+from losslab.training.trainer import LossTrainer, RowBatches
 
 logger = logging.getLogger(__name__)
 Judge = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
@@ -33,8 +35,7 @@ class Fitted:
 
 
 def fit(
-    make_model: Callable[[], nn.Module],
-    make_loss: Callable[[], nn.Module],
+    make_network: Callable[[], ModelWithLoss],
     train: RowBatches,
     validation: RowBatches,
     *,
@@ -43,28 +44,40 @@ def fit(
     name: str,
     seed: int,
 ) -> Fitted:
-    """Train one model; ``judge(targets, logits)`` gives the validation metrics of an epoch."""
+    """Train one network; ``judge(targets, scores)`` gives the validation metrics of an epoch."""
     publish(TrainingStarted(name, seed))
     logger.info("%s, seed %d: training starts", name, seed)
     set_seed(seed)
-    model = ModelWithLoss(make_model(), make_loss())
+    network = make_network()
     with TemporaryDirectory(prefix=f"losslab-{name}-") as folder:
         trainer = LossTrainer(
             loss_name=name,
             seed=seed,
             judge=judge,
-            model=model,
+            model=network,
             args=training_arguments(folder, budget, seed),
             train_dataset=train,
             eval_dataset=validation,
             callbacks=[EarlyStoppingCallback(early_stopping_patience=budget.patience)],
         )
-        trainer.train()
+        with cpu_threads(budget.threads):
+            trainer.train()
     history = pd.DataFrame(trainer.history)
     best = int(history.loc[history[f"validation_{budget.select_by}"].idxmax(), "epoch"])
     logger.info("%s, seed %d: best epoch %d of %d", name, seed, best, len(history))
-    weights = {key: value.detach().cpu() for key, value in model.model.state_dict().items()}
+    weights = {key: value.detach().cpu() for key, value in network.state_dict().items()}
     return Fitted(weights, history, best)
+
+
+@contextmanager
+def cpu_threads(number: int | None) -> Iterator[None]:
+    """Compute with ``number`` threads while the block runs; None changes nothing."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def training_arguments(folder: str, budget: Budget, seed: int) -> TrainingArguments:

@@ -43,21 +43,6 @@ def rows_of(features: np.ndarray, targets: sparse.csr_array, rows: np.ndarray) -
     )
 
 
-class ModelWithLoss(nn.Module):
-    """A model and the loss that trains it: a loss's own parameters and random state go along."""
-
-    def __init__(self, model: nn.Module, loss: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-        self.loss = loss
-
-    def forward(self, targets: Tensor, **inputs: Tensor) -> dict[str, Tensor]:
-        """The loss in float32 and the logits it was computed from."""
-        logits = self.model(**inputs)
-        with torch.autocast(logits.device.type, enabled=False):
-            return {"loss": self.loss(logits.float(), targets), "logits": logits}
-
-
 class LossTrainer(Trainer):
     """Trainer that takes ready batches, stops at a non-finite loss and keeps a history.
 
@@ -87,6 +72,7 @@ class LossTrainer(Trainer):
 
     def compute_loss(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         """As Trainer computes it, or ``NonFiniteLossError``."""
+        self.model.epoch = int(self.state.epoch or 0)
         try:
             result = super().compute_loss(model, inputs, *args, **kwargs)
         except NaNLogitsError as error:

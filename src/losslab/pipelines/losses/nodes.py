@@ -26,28 +26,20 @@ def train(
     seeds: int,
 ) -> tuple[Arrays, pd.DataFrame]:
     """Fit the recipe's model once per seed: weights of the best epoch, figures of each."""
-    from losslab.evaluation import judge_epoch, threshold_grid
-    from losslab.models.build import build_model
+    from losslab.evaluation import judge_epoch
     from losslab.training.fit import fit
     from losslab.training.trainer import rows_of
 
-    known = LabelStatistics(*(label_statistics[key] for key in ("frequencies", "documents", "mu")))
-    chosen = getattr(recipes, recipe)
-    judging = {
-        "decision": LOSSES[loss].decision,
-        "grid": threshold_grid(**threshold.model_dump()),
-    }
+    chosen, grid = getattr(recipes, recipe), _grid(loss, threshold)
     embeddings, split = features["embeddings"], documents["split"].to_numpy()
-    shape = {"width": embeddings.shape[1], "labels": targets.shape[1]}
     weights, histories = {}, []
     for current in range(seed, seed + seeds):
         fitted = fit(
-            lambda: build_model(chosen, **shape),
-            lambda: build_loss(loss, known, **options.model_dump()),
+            lambda: _network(loss, options, chosen, label_statistics, embeddings.shape[1]),
             rows_of(embeddings, targets, split == "train"),
             rows_of(embeddings, targets, split == "validation"),
             budget=chosen.training,
-            judge=lambda truth, logits: judge_epoch(truth, logits, **judging),
+            judge=lambda truth, scores: judge_epoch(truth, scores, grid=grid),
             name=loss,
             seed=current,
         )
@@ -56,26 +48,52 @@ def train(
     return weights, pd.concat(histories, ignore_index=True)
 
 
+def _network(
+    loss: str, options: LossOptions, recipe: Any, label_statistics: dict[str, Any], width: int
+) -> Any:
+    from losslab.models.build import build_model
+    from losslab.training.network import ModelWithLoss
+
+    known = LabelStatistics(*(label_statistics[key] for key in ("frequencies", "documents", "mu")))
+    return ModelWithLoss(
+        build_model(recipe, width=width, labels=len(known.frequencies)),
+        build_loss(loss, known, **options.model_dump()),
+        needs_second_pass="second_logits" in LOSSES[loss].needs,
+        regularisers=recipe.training.regularisers,
+    )
+
+
+def _grid(loss: str, threshold: ThresholdOptions) -> np.ndarray | None:
+    """The thresholds to try: a grid for probabilities, all there are for other scores."""
+    from losslab.evaluation import threshold_grid
+
+    probable = LOSSES[loss].decision == "probability"
+    return threshold_grid(**threshold.model_dump()) if probable else None
+
+
 def score(
+    loss: str,
     model: Arrays,
     features: Arrays,
-    targets: sparse.csr_array,
     documents: pd.DataFrame,
+    label_statistics: dict[str, Any],
+    options: LossOptions,
     recipe: str,
     recipes: Recipes,
 ) -> Arrays:
-    """Logits of the validation and test documents: seeds x documents x labels."""
-    from losslab.models.build import build_model, predict_logits
+    """What decisions are made by, of validation and test: seeds x documents x labels."""
+    from losslab.training.network import predict_scores
 
-    chosen = getattr(recipes, recipe)
     embeddings = features["embeddings"]
-    network = build_model(chosen, width=embeddings.shape[1], labels=targets.shape[1])
+    network = _network(
+        loss, options, getattr(recipes, recipe), label_statistics, embeddings.shape[1]
+    )
     seeds = sorted({int(name.split("/")[0].removeprefix("seed_")) for name in model})
     scores: Arrays = {"seeds": np.array(seeds)}
     for split in ("validation", "test"):
         rows = (documents["split"] == split).to_numpy()
         scores[split] = np.stack(
-            [predict_logits(network, _weights_of(model, seed), embeddings[rows]) for seed in seeds]
+            [predict_scores(network, _weights_of(model, seed), embeddings[rows]) for seed in seeds]
         )
     return scores
 
@@ -94,17 +112,17 @@ def decide(
     documents: pd.DataFrame,
     threshold: ThresholdOptions,
 ) -> dict[str, Any]:
-    """One threshold for all labels per seed: the best validation micro-F1 on a grid."""
-    from losslab.evaluation import probabilities, threshold_grid, tune_threshold
+    """One threshold for all labels per seed: the best validation micro-F1."""
+    from losslab.evaluation import tune_threshold
 
     truth = targets[(documents["split"] == "validation").to_numpy()].toarray()
-    grid = threshold_grid(**threshold.model_dump())
-    decision = LOSSES[loss].decision
+    grid = _grid(loss, threshold)
     thresholds = {
-        str(seed): tune_threshold(truth, probabilities(logits, decision), grid)
-        for seed, logits in zip(scores["seeds"], scores["validation"], strict=True)
+        str(seed): tune_threshold(truth, values, grid)
+        for seed, values in zip(scores["seeds"], scores["validation"], strict=True)
     }
-    return {"decision": decision, "tuned_on": "validation micro_f1", "thresholds": thresholds}
+    tried = "a grid of probabilities" if grid is not None else "every score"
+    return {"tuned_on": "validation micro_f1", "tried": tried, "thresholds": thresholds}
 
 
 def evaluate(
@@ -116,17 +134,16 @@ def evaluate(
     label_statistics: dict[str, Any],
 ) -> dict[str, Any]:
     """Metrics of the test split, by seed and over seeds; the only place that reads its targets."""
-    from losslab.evaluation import compute_metrics, probabilities, summarise_seeds
+    from losslab.evaluation import compute_metrics, summarise_seeds
 
     truth = targets[(documents["split"] == "test").to_numpy()]
     members = np.array(label_statistics["groups"])
     groups = {name: np.flatnonzero(members == name) for name in dict.fromkeys(members)}
     epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
     seeds = {}
-    for seed, logits in zip(scores["seeds"], scores["test"], strict=True):
+    for seed, values in zip(scores["seeds"], scores["test"], strict=True):
         cut = thresholds["thresholds"][str(seed)]
-        chances = probabilities(logits, thresholds["decision"])
-        metrics = compute_metrics(truth, chances, chances > cut, groups=groups)
+        metrics = compute_metrics(truth, values, values > cut, groups=groups)
         seeds[str(seed)] = {**metrics, "threshold": cut, **map_ints(epochs.loc[seed])}
     return {"split": "test", "seeds": seeds, **summarise_seeds(list(seeds.values()))}
 

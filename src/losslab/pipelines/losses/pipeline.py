@@ -36,8 +36,16 @@ def create_pipeline(loss: str) -> Pipeline:
                 name="train",
             ),
             Node(
-                nodes.score,
-                ["model", "features", "targets", "documents", "params:recipe", "params:recipes"],
+                for_loss(loss, nodes.score),
+                [
+                    "model",
+                    "features",
+                    "documents",
+                    "label_statistics",
+                    options,
+                    "params:recipe",
+                    "params:recipes",
+                ],
                 "scores",
                 name="score",
             ),
