@@ -62,6 +62,7 @@ class LossSpec:
 
     name: str
     title: str
+    choose_when: str
     family: str
     paper: str
     implementation: str

@@ -1,0 +1,136 @@
+"""Writes docs/losses.md from the loss table, the docstrings and a run of the numerical contract.
+
+``python tools/loss_docs.py`` rewrites the file; its section on cost, measured by
+``benchmarks/loss_cost.py --markdown``, is kept as it stands. A test compares the two.
+"""
+
+import inspect
+import re
+import warnings
+from importlib import import_module
+from pathlib import Path
+
+import torch
+
+from losslab.losses import LOSSES, LabelStatistics, LossSpec, build_loss
+
+PAGE = Path(__file__).parents[1] / "docs" / "losses.md"
+COST = re.compile(r"<!-- cost -->.*<!-- /cost -->", flags=re.DOTALL)
+FAMILIES = {
+    "pointwise": "Pointwise losses: mean over all entries",
+    "asymmetric": "Asymmetric loss",
+    "dice": "Dice losses",
+    "pairs": "Losses over pairs",
+    "zlpr": "ZLPR and its kin",
+    "f1": "F1 losses",
+    "counting": "Counting cross-entropies",
+    "mask": "Mask losses",
+    "smoothing": "Soft targets",
+}
+DECISIONS = {
+    "probability": "a probability; above 0.5, or above one threshold tuned on validation",
+    "score": "a score without a natural cut; above one tuned on validation",
+}
+SIZES = {torch.float64: 1e4, torch.float32: 1e4, torch.float16: 6e4, torch.bfloat16: 1e4}
+TARGETS = {
+    "no positive": torch.zeros(3, 4),
+    "only positives": torch.ones(3, 4),
+    "one row": torch.tensor([[1.0, 0.0, 1.0, 0.0]]),
+}
+INTRODUCTION = """# The losses
+
+<!-- written by tools/loss_docs.py: change the docstrings or the table instead -->
+
+`build_loss(name, statistics, **options)` builds each; called with logits and targets (documents x
+labels) and an optional context it returns a scalar. Logits in, never probabilities; inputs are not
+changed; half-precision logits are computed in float32. Defaults stand in `losslab/losses/table.py`.
+"""
+
+
+def main() -> None:
+    PAGE.write_text(render(PAGE.read_text() if PAGE.exists() else ""), encoding="utf-8")
+
+
+def render(current: str) -> str:
+    """The page; the cost section comes from ``current``."""
+    parts = [INTRODUCTION]
+    for family, title in FAMILIES.items():
+        parts += [f"## {title}\n", _prose(import_module(f"losslab.losses.{family}"))]
+        parts += [describe(spec) for spec in LOSSES.values() if spec.family == family]
+    parts += ["## The numerical contract\n", contract_table(), "## Cost\n"]
+    kept = COST.search(current)
+    parts.append(kept.group() if kept else "<!-- cost -->\n<!-- /cost -->")
+    return "\n".join(parts) + "\n"
+
+
+def describe(spec: LossSpec) -> str:
+    """One loss: what it is, its options with their sources, how decisions are made."""
+    module, _, name = spec.implementation.partition(":")
+    implementation = getattr(import_module(f"losslab.losses.{module}"), name)
+    lines = [f"### `{spec.name}`: {spec.title}\n"]
+    lines += [f"Choose it where: {spec.choose_when}.\n", _prose(implementation)]
+    lines.append(f"*Source:* {spec.paper}. *Decides by* {DECISIONS[spec.decision]}.")
+    if spec.needs:
+        lines.append(f"*Needs:* {', '.join(spec.needs)}.")
+    lines.append("")
+    if spec.options:
+        lines += ["| option | default | from |", "|---|---|---|"]
+        lines += [f"| `{key}` | {o.default} | {o.source} |" for key, o in spec.options.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _prose(thing: object) -> str:
+    """A docstring without its doctests, one paragraph per blank line."""
+    text = inspect.getdoc(thing) or ""
+    return re.sub(r"\n*^>>> .*", "", text, flags=re.DOTALL | re.MULTILINE).strip() + "\n"
+
+
+def contract_table() -> str:
+    """What a run of every loss at the edges gave."""
+    heads = [f"{str(d).removeprefix('torch.')} ±{size:g}" for d, size in SIZES.items()]
+    lines = ["| loss | " + " | ".join([*heads, "soft targets", "tasks"]) + " |"]
+    lines.append("|---" * (len(heads) + 3) + "|")
+    for spec in LOSSES.values():
+        cells = [_outcome(spec, dtype, size) for dtype, size in SIZES.items()]
+        soft = "yes" if spec.accepts_soft_targets else "refused"
+        lines.append(
+            f"| `{spec.name}` | " + " | ".join([*cells, soft, ", ".join(spec.tasks)]) + " |"
+        )
+    note = (
+        "\nFinite means value and gradient, for logits all at the bound, all at its negative and mixed; "
+        f"rows with {', '.join(TARGETS)}; labels of no training document and of every one.\n"
+    )
+    return "\n".join(lines) + "\n" + note
+
+
+def _outcome(spec: LossSpec, dtype: torch.dtype, size: float) -> str:
+    statistics = LabelStatistics(frequencies=[0, 9, 3, 1], documents=9, mu=0.3)
+    groups = {"groups": [0, 0, 1, 1]} if "groups" in spec.needs else {}
+    for targets in TARGETS.values():
+        signs = torch.tensor([1.0, -1.0]).repeat(2).expand_as(targets)
+        for logits in (
+            size * torch.ones_like(targets),
+            -size * torch.ones_like(targets),
+            size * signs,
+        ):
+            leaf = logits.to(dtype).requires_grad_()
+            context = {
+                "second_logits": torch.zeros_like(leaf),
+                "soft_targets": torch.full_like(targets, 0.25),
+                "mask": torch.ones_like(targets),
+                "lam": 0,
+                "epoch": 1,
+            }
+            with warnings.catch_warnings(action="ignore"):
+                value = build_loss(spec.name, statistics, **groups)(leaf, targets, context)
+            value.backward()
+            if not value.isfinite():
+                return "not finite"
+            if not leaf.grad.isfinite().all():
+                return "value finite, gradient not"
+    return "finite"
+
+
+if __name__ == "__main__":
+    main()
