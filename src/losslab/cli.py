@@ -1,8 +1,6 @@
 """The project's own commands: ``kedro run`` that answers a user's mistake with one line."""
 
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import click
@@ -10,13 +8,17 @@ from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import pipelines as registry
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
-from kedro.utils import find_kedro_project
 
 from losslab.corpora import CorpusError
+from losslab.models.errors import EncoderError
+from losslab.parameters import unknown
 from losslab.training.errors import NonFiniteLossError
 
-RUNNERS = ("SequentialRunner", "ParallelRunner", "ThreadRunner")
-EXPLAINED = (DatasetError, CorpusError, NonFiniteLossError)
+RUNNERS = ("SequentialRunner", "kedro.runner.SequentialRunner")
+"""Trainings seed one global generator, so that two at a time in one process would mix their draws."""
+PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git": "gitpython"}
+"""Packages whose name is not that of their module."""
+EXPLAINED = (DatasetError, CorpusError, EncoderError, NonFiniteLossError)
 """Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
 
 
@@ -38,14 +40,15 @@ def run(**options: Any) -> Any:
     except EXPLAINED as error:
         raise click.ClickException(str(error)) from error
     except ModuleNotFoundError as error:
-        advice = f"; install it: pip install {error.name}" if error.name else ""
+        module = (error.name or "").partition(".")[0]
+        if module == "losslab":
+            raise
+        advice = f"; install it: pip install {PACKAGES.get(module, module)}" if module else ""
         raise click.ClickException(f"{error}{advice}") from error
 
 
 def _check_names(options: dict[str, Any]) -> None:
     """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback."""
-    if options["env"] and not options["conf_source"]:
-        _check("environment", [options["env"]], _environments())
     _check("runner", [options["runner"]], RUNNERS)
     chosen = list(filter(None, [options["pipeline"], *options["pipelines"]])) or ["__default__"]
     _check("pipeline", chosen, set(registry))
@@ -58,16 +61,7 @@ def _check_names(options: dict[str, Any]) -> None:
     _check("dataset", [*options["from_inputs"], *options["to_outputs"]], pipeline.datasets())
 
 
-def _environments() -> set[str]:
-    conf = (find_kedro_project(Path.cwd()) or Path.cwd()) / "conf"
-    return {folder.name for folder in conf.iterdir() if folder.is_dir()}
-
-
 def _check(kind: str, names: Iterable[str | None], known: Collection[str]) -> None:
     for name in names:
         if name and name not in known:
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean '{close[0]}'? " if close else ""
-            raise click.ClickException(
-                f"unknown {kind} '{name}'; {hint}choose from {', '.join(sorted(known))}"
-            )
+            raise click.ClickException(unknown(kind, name, known))

@@ -4,9 +4,10 @@ The values of shared parameters stand in ``conf/``; those of a loss in its ``Los
 ``conf/`` and ``--params`` may override. A name that is not here is a mistake and is told as one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
+from numbers import Real
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -74,6 +75,14 @@ class ThresholdOptions(Frozen):
     highest: float = Field(ge=0, le=1)
     step: float = Field(gt=0, le=1)
 
+    @model_validator(mode="after")
+    def _in_order(self) -> "ThresholdOptions":
+        if self.lowest > self.highest:
+            raise ValueError(
+                f"lowest must not be above highest, got {self.lowest} and {self.highest}"
+            )
+        return self
+
 
 class ProbeRecipe(Frozen):
     """Frozen embeddings and a small head."""
@@ -124,14 +133,13 @@ def loss_options(name: str) -> type[LossOptions]:
 
 
 def _annotation(name: str, option: Option) -> Any:
+    """The option's own check instead of pydantic's, so that both ways in tell the same."""
+
     def check(value: Any) -> Any:
         option.check(name, value)
-        return value
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
 
-    kind: Any = type(option.default) if isinstance(option.default, bool | str) else float
-    if option.words and option.number:
-        kind = float | str
-    return Annotated[kind | list[float] if option.per_label else kind, AfterValidator(check)]
+    return Annotated[Any, AfterValidator(check)]
 
 
 def _camel(spec: LossSpec) -> str:
@@ -147,8 +155,8 @@ def parameter_model() -> type[Frozen]:
         __base__=Frozen,
         dataset=(Literal[tuple(READERS)], ...),
         recipe=(Literal[tuple(Recipes.model_fields)], ...),
-        seed=(Annotated[int, Field(ge=0)], ...),
-        seeds=(Annotated[int, Field(ge=1)], ...),
+        seed=(Annotated[int, Field(ge=0, strict=True)], ...),
+        seeds=(Annotated[int, Field(ge=1, strict=True)], ...),
         split=(SplitOptions, ...),
         frequency_groups=(GroupOptions, ...),
         threshold=(ThresholdOptions, ...),
@@ -161,27 +169,39 @@ def complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Check all parameters and add the defaults of every loss.
 
     Raises:
-        ValueError: with one line per fault that names the parameter and the choices.
+        ParameterError: with each fault, the parameter's name and the choices.
     """
     filled = {**{namespace(name): {} for name in TRAINABLE}, **parameters}
     try:
         return parameter_model().model_validate(filled).model_dump()
     except ValidationError as error:
-        raise ValueError("; ".join(_explain(fault) for fault in error.errors())) from None
+        raise ParameterError("; ".join(_explain(fault) for fault in error.errors())) from None
+
+
+class ParameterError(ValueError):
+    """Parameters that are unknown or out of range."""
+
+
+def unknown(kind: str, name: str, known: Collection[str]) -> str:
+    """What to tell someone who used a name that nothing bears.
+
+    >>> unknown("recipe", "prob", ["probe"])
+    "unknown recipe 'prob'; did you mean 'probe'? choose from probe"
+    """
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean '{close[0]}'? " if close else ""
+    return f"unknown {kind} '{name}'; {hint}choose from {', '.join(sorted(known))}"
 
 
 def _explain(fault: Any) -> str:
     path = [str(part) for part in fault["loc"]]
     name = ".".join(path)
     if fault["type"] == "extra_forbidden":
-        known = _known_names(path[:-1])
-        close = get_close_matches(path[-1], known, n=1)
         prefix = "".join(f"{part}." for part in path[:-1])
-        hint = f"did you mean '{prefix}{close[0]}'?" if close else f"known: {', '.join(known)}"
-        return f"unknown parameter '{name}'; {hint}"
+        return unknown("parameter", name, [f"{prefix}{known}" for known in _known_names(path[:-1])])
     if fault["type"] == "literal_error":
-        choices = fault["ctx"]["expected"].replace("'", "")
-        return f"unknown {name} '{fault['input']}'; choose {choices}"
+        choices = fault["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        return unknown(name, str(fault["input"]), choices)
     if fault["type"] == "missing":
         return f"parameter '{name}' is not set"
     if fault["type"] == "value_error":

@@ -134,4 +134,4 @@ def test_given_splits_stay_where_others_are_missing():
         "split"
     ]
     assert split.head(5).tolist() == ["test"] * 5
-    assert sorted(split.tail(5)) == ["test", "train", "train", "train", "validation"]
+    assert sorted(split.tail(5)) == ["train", "train", "train", "train", "validation"]

@@ -155,7 +155,10 @@ def test_any_batch_has_a_finite_value_that_two_precisions_agree_on(batch):
         )
         assert fine[1].isfinite().all(), (name, options)
         assert coarse[1].isfinite().all(), (name, options)
-        assert coarse[0].item() == pytest.approx(fine[0].item(), rel=1e-4, abs=1e-4), (name, options)
+        assert coarse[0].item() == pytest.approx(fine[0].item(), rel=1e-4, abs=1e-4), (
+            name,
+            options,
+        )
 
 
 @every_loss

@@ -43,7 +43,9 @@ def test_loss_and_gradient_are_the_golden_ones(entry, dtype, tolerance):
     batch, context, logits = read_input(entry["input"], dtype)
     groups = {"groups": batch["groups"]} if entry["loss"] == "mask_label" else {}
     statistics = (
-        LabelStatistics(batch["frequencies"], batch["documents"]) if "frequencies" in batch else None
+        LabelStatistics(batch["frequencies"], batch["documents"])
+        if "frequencies" in batch
+        else None
     )
     loss = build_loss(entry["loss"], statistics, **groups, **entry["options"])
     targets = torch.tensor(batch[entry.get("targets", "targets")], dtype=dtype)

@@ -9,7 +9,7 @@ from torch.nn import functional as F  # noqa: N812
 from losslab.evaluation import compute_metrics, threshold_grid, tune_threshold
 from losslab.losses import LOSSES, LabelStatistics
 
-ROWS, LABELS, STEPS = 96, 5, 120
+ROWS, LABELS, STEPS = 96, 5, 200
 pytestmark = pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
 
 
@@ -24,7 +24,9 @@ def draw_problem(positives):
 def fit(loss, features, targets):
     torch.manual_seed(0)
     model = torch.nn.Linear(features.shape[1], LABELS)
-    optimizer = torch.optim.Adam([*model.parameters(), *loss.parameters()], lr=0.1)
+    optimizer = torch.optim.Adam(
+        [*model.parameters(), *loss.parameters()], lr=0.2, betas=(0.9, 0.9)
+    )
     soft = 0.9 * targets / targets.sum(dim=1, keepdim=True).clamp_min(1) + 0.1 / LABELS
     context = {"soft_targets": soft, "mask": torch.rand(ROWS, LABELS) < 0.3}
     for step in range(STEPS):

@@ -106,4 +106,6 @@ def test_state_is_parameters_buffers_and_the_stream(name):
 
 @every_loss
 def test_only_tlpr_has_parameters(name):
-    assert [key for key, _ in build(name).named_parameters()] == (["move"] if name == "tlpr" else [])
+    assert [key for key, _ in build(name).named_parameters()] == (
+        ["move"] if name == "tlpr" else []
+    )

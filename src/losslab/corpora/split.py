@@ -17,6 +17,8 @@ def assign_splits(
 ) -> pd.DataFrame:
     """Fill the ``split`` column of documents that have none; given splits stay.
 
+    A corpus that prescribes its test (or validation) split gets no more documents there: the rest
+    goes to train and to the splits it does not prescribe, in the proportion of their shares.
     The result depends on ids, labels, shares and seed, not on the order of the rows.
     """
     unassigned = documents[documents["split"].isna()]
@@ -25,9 +27,12 @@ def assign_splits(
     order = np.argsort([stable_rank(name, seed) for name in unassigned["id"]])
     shuffled = unassigned.iloc[order]
     labels = label_space(shuffled["labels"])
-    parts = stratify(encode_labels(shuffled["labels"], labels), [shares[name] for name in SPLITS])
+    given = set(documents["split"].dropna()) - {"train"}
+    open_splits = [name for name in SPLITS if name not in given]
+    targets = encode_labels(shuffled["labels"], labels)
+    parts = stratify(targets, [shares[name] for name in open_splits])
     split = documents["split"].astype(object)
-    split.loc[shuffled.index] = np.array(SPLITS)[parts]
+    split.loc[shuffled.index] = np.array(open_splits)[parts]
     return documents.assign(split=split)
 
 

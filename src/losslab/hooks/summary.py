@@ -7,7 +7,7 @@ import click
 from kedro.framework.hooks import hook_impl
 from kedro.io import CatalogProtocol
 
-from losslab.hooks.tracking import Tracking
+from losslab.hooks.tracking import METRICS, Tracking
 
 
 class Summary:
@@ -15,19 +15,22 @@ class Summary:
 
     def __init__(self, tracking: Tracking) -> None:
         self._tracking = tracking
+        self._forget()
+
+    def _forget(self) -> None:
         self._metrics: dict[str, dict[str, Any]] = {}
         self._report_saved = False
 
     @hook_impl
     def before_pipeline_run(self) -> None:
         """Forget an earlier run of the same process."""
-        self.__init__(self._tracking)
+        self._forget()
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
         """Keep what belongs into the table."""
-        if dataset_name.endswith("_loss.metrics"):
-            self._metrics[dataset_name.removesuffix("_loss.metrics")] = data
+        if dataset_name in METRICS:
+            self._metrics[METRICS[dataset_name]] = data
         self._report_saved |= dataset_name == "report_page"
 
     @hook_impl(trylast=True)

@@ -104,7 +104,7 @@ class Tracking(MlflowHook):
         elif dataset_name in FILES:
             self._runs.keep_file(Path(self._catalog.get(dataset_name)._get_load_path()))
         elif dataset_name in FIGURES:
-            self._runs.keep_pictures({dataset_name: _draw(data)})
+            self._runs.keep_pictures(_draw(**{dataset_name: data}))
 
     @hook_impl
     def after_pipeline_run(self) -> None:
@@ -131,7 +131,7 @@ class Tracking(MlflowHook):
         return self.mlflow_config.tracking.experiment._experiment.experiment_id
 
     def _open_runs(self) -> TrainingRuns:
-        from losslab.reporting.figures import loss_colours
+        from losslab.reporting.figures import loss_colour
 
         tags = {
             "dataset": self._parameters["dataset"],
@@ -142,7 +142,11 @@ class Tracking(MlflowHook):
         client = self.mlflow_config.server._mlflow_client
         experiment = self._experiment()
         runs = TrainingRuns(
-            client, experiment, self.run_id, tags=tags, colours=loss_colours(TRAINABLE)
+            client,
+            experiment,
+            self.run_id,
+            tags=tags,
+            colours={loss: loss_colour(loss) for loss in TRAINABLE},
         )
         runs.describe_parent(_shared(self._parameters), drop=("runner", "kedro_command"))
         runs.attempt(save_view, client, experiment)
@@ -161,16 +165,17 @@ class Tracking(MlflowHook):
             self._runs.log(event.loss, event.seed, event.epoch, figures)
 
     def _start(self, loss: str, seed: int) -> None:
-        parameters = {**_shared(self._parameters), "loss": loss, "seed": seed}
+        options = self._parameters[namespace(loss)]
+        shared = _shared(self._parameters)
         self._runs.start(
-            loss, seed, {**parameters, "loss_options": self._parameters[namespace(loss)]}
+            loss, seed, {**shared, "loss": loss, "seed": seed, "loss_options": options}
         )
 
     def _log_results(self, loss: str, metrics: dict[str, Any]) -> None:
         history = self._catalog.load(f"{namespace(loss)}.history")
         for seed, figures in metrics["seeds"].items():
             training = (loss, int(seed))
-            self._start(*training)
+            self._runs.start(*training, {"loss": loss, "seed": int(seed)})  # unless it trained here
             final = {f"test/{name}": value for name, value in figures.items()}
             self._runs.log(*training, 0, final)
             own = history[history["seed"] == int(seed)]
@@ -187,7 +192,7 @@ class Tracking(MlflowHook):
         self._listening.close()
         runs.finish_all(status)
         if not self._already_active_mlflow:
-            runs.attempt(mlflow.end_run, status)
+            runs.conclude(mlflow.end_run, status)
         atexit.unregister(self._close)
 
 
@@ -202,16 +207,21 @@ def _pictures(loss: str, figures: dict[str, float], history: Any) -> dict[str, b
     from losslab.reporting import draw_group_scores, draw_learning_curves
 
     result = {"mean": figures, "std": dict.fromkeys(figures)}
-    return {
-        "learning_curves": _draw(draw_learning_curves({loss: history}).update_yaxes(range=[0, 1])),
-        "group_scores": _draw(draw_group_scores({loss: result})),
-    }
+    curve = draw_learning_curves({loss: history}).update_yaxes(range=[0, 1])
+    return _draw(learning_curves=curve, group_scores=draw_group_scores({loss: result}))
 
 
-def _draw(figure: Any) -> bytes:
+def _draw(**figures: Any) -> dict[str, bytes]:
+    """Pictures; one that fails is left out with a warning: a fault of ours must not end more."""
     from losslab.reporting.png import to_png
 
-    return to_png(figure)
+    pictures = {}
+    for name, figure in figures.items():
+        try:
+            pictures[name] = to_png(figure)
+        except Exception as error:  # noqa: BLE001
+            logger.warning("the figure %s could not be drawn: %s", name, error)
+    return pictures
 
 
 def _end_at_sigterm() -> None:

@@ -31,7 +31,5 @@ class PageDataset(AtomicSave, _PageFile):
         """Write a new version, then the copy."""
         super().save(data)
         part = self.latest.with_name(f".{self._latest}.part")
-        shutil.copyfile(
-            Path(self._filepath) / self.resolve_save_version() / self._filepath.name, part
-        )
+        shutil.copyfile(self._get_load_path(), part)
         part.replace(self.latest)

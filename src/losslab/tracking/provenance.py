@@ -8,6 +8,8 @@ from pathlib import Path
 
 import psutil
 
+CLOCK_TOLERANCE = 60.0  # seconds: start times move when the system's clock is set
+
 
 def describe_source(project: Path) -> dict[str, str]:
     """The command line and the state of the repository."""
@@ -30,7 +32,8 @@ def still_runs(process: str) -> bool:
     if host != socket.gethostname():
         return True
     try:
-        return f"{psutil.Process(int(pid)).create_time():.0f}" == started
+        drift = abs(psutil.Process(int(pid)).create_time() - float(started))
+        return drift < CLOCK_TOLERANCE
     except psutil.NoSuchProcess:
         return False
 

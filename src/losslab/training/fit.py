@@ -15,6 +15,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
+from transformers.utils.logging import set_verbosity_error
 
 from losslab.training.budget import Budget
 from losslab.training.events import TrainingStarted, publish
@@ -48,6 +49,7 @@ def fit(
     publish(TrainingStarted(name, seed))
     logger.info("%s, seed %d: training starts", name, seed)
     set_seed(seed)
+    set_verbosity_error()
     network = make_network()
     with TemporaryDirectory(prefix=f"losslab-{name}-") as folder:
         trainer = LossTrainer(
@@ -55,7 +57,7 @@ def fit(
             seed=seed,
             judge=judge,
             model=network,
-            args=training_arguments(folder, budget, seed),
+            args=training_arguments(folder, budget, seed, rows=len(train)),
             train_dataset=train,
             eval_dataset=validation,
             callbacks=[EarlyStoppingCallback(early_stopping_patience=budget.patience)],
@@ -80,11 +82,11 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def training_arguments(folder: str, budget: Budget, seed: int) -> TrainingArguments:
+def training_arguments(folder: str, budget: Budget, seed: int, rows: int) -> TrainingArguments:
     """The budget in the Trainer's words."""
     cuda = torch.cuda.is_available()
-    half = cuda and torch.cuda.is_bf16_supported()
-    return TrainingArguments(
+    half = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
+    arguments = TrainingArguments(
         output_dir=folder,
         num_train_epochs=budget.epochs,
         per_device_train_batch_size=budget.batch_size,
@@ -110,6 +112,10 @@ def training_arguments(folder: str, budget: Budget, seed: int) -> TrainingArgume
         label_names=["targets"],
         remove_unused_columns=False,
         dataloader_pin_memory=cuda,
+        dataloader_drop_last=rows
+        > budget.batch_size,  # a last batch of one would weigh like a full one
         disable_tqdm=True,
         report_to="none",
     )
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # a batch reaches its loss whole, on one device
+    return arguments

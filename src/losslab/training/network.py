@@ -79,10 +79,13 @@ def _unit(rows: Tensor) -> Tensor:
 def predict_scores(
     network: ModelWithLoss, weights: Mapping[str, np.ndarray], features: np.ndarray
 ) -> np.ndarray:
-    """What ``network`` with ``weights`` makes decisions by: documents x labels."""
+    """What ``network`` with ``weights`` makes decisions by: documents x labels.
+
+    In float64, so that probabilities near 1 keep the order of their logits.
+    """
     network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     network.eval()
     with torch.inference_mode():
-        logits = network.model(features=torch.from_numpy(features)).float()
+        logits = network.model(features=torch.from_numpy(features)).double()
         scores: np.ndarray = network.loss.scores(logits).numpy()
     return scores

@@ -78,12 +78,17 @@ class LossTrainer(Trainer):
         except NaNLogitsError as error:
             raise self._non_finite(str(error)) from error
         loss = result[0] if isinstance(result, tuple) else result
-        if not torch.isfinite(loss):
-            raise self._non_finite(f"the loss is {loss.item()}")
+        if not torch.isfinite(loss).all():
+            raise self._non_finite(f"the loss is {loss.mean().item()}")
         return result
 
+    def get_decay_parameter_names(self, model: nn.Module) -> list[str]:
+        """Weights decay, a loss's own parameters do not."""
+        return [name for name in super().get_decay_parameter_names(model) if "loss." not in name]
+
     def _non_finite(self, fault: str) -> NonFiniteLossError:
-        place = f"step {self.state.global_step + 1}, epoch {self.state.epoch:.2f}"
+        step, epoch = self.state.global_step, self.state.epoch or 0
+        place = f"step {step + 1}" if self.model.training else f"validation after epoch {epoch:.0f}"
         return NonFiniteLossError(f"{self.loss_name}, seed {self.seed}, {place}: {fault}")
 
 

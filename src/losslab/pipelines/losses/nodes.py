@@ -8,6 +8,7 @@ from scipy import sparse
 
 from losslab.losses import LOSSES, LabelStatistics, build_loss
 from losslab.parameters import LossOptions, Recipes, ThresholdOptions
+from losslab.targets import GROUPS
 
 Arrays = dict[str, np.ndarray]
 
@@ -133,12 +134,12 @@ def evaluate(
     documents: pd.DataFrame,
     label_statistics: dict[str, Any],
 ) -> dict[str, Any]:
-    """Metrics of the test split, by seed and over seeds; the only place that reads its targets."""
+    """Metrics of the test split, by seed and over seeds; no other node judges by its targets."""
     from losslab.evaluation import compute_metrics, summarise_seeds
 
     truth = targets[(documents["split"] == "test").to_numpy()]
     members = np.array(label_statistics["groups"])
-    groups = {name: np.flatnonzero(members == name) for name in dict.fromkeys(members)}
+    groups = {name: np.flatnonzero(members == name) for name in GROUPS}
     epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
     seeds = {}
     for seed, values in zip(scores["seeds"], scores["test"], strict=True):

@@ -1,0 +1,100 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loss_cases import as_tensors, batches, draw_batch, draw_context, mean, sigmoid, slow_bce
+from torch.nn import functional as F  # noqa: N812
+
+from losslab.losses import build_loss
+
+NAMES = ["kwls", "ls_tfidf", "ls_classic", "ls_distill"]
+
+
+def softmax(row):
+    exponentials = [math.exp(z) for z in row]
+    return [e / sum(exponentials) for e in exponentials]
+
+
+def cross_entropy(row, carried):
+    return -sum(t * math.log(q) for t, q in zip(carried, softmax(row), strict=True))
+
+
+def slow_smoothing(logits, targets, soft, *, alpha, task, auxiliary):
+    rows = []
+    for row, carried, wanted in zip(logits, targets, soft, strict=True):
+        if task == "single":
+            hard = cross_entropy(row, carried)
+        else:
+            hard = sum(slow_bce(z, y) for z, y in zip(row, carried, strict=True))
+        guess = softmax(row) if auxiliary == "softmax" else [sigmoid(z) for z in row]
+        pull = sum((d - q) ** 2 for d, q in zip(wanted, guess, strict=True))
+        rows.append(hard + alpha / len(row) * pull)
+    return mean(rows) / (2 * (1 + alpha) ** 2)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    batch=batches(),
+    alpha=st.sampled_from([0.0, 0.5, 1.0, 8.0]),
+    task=st.sampled_from(["multi", "single"]),
+    auxiliary=st.sampled_from(["softmax", "sigmoid"]),
+    name=st.sampled_from(NAMES),
+)
+def test_smoothing_is_its_equation(batch, alpha, task, auxiliary, name):
+    logits, targets = as_tensors(batch)
+    soft = draw_context(*logits.shape)["soft_targets"]
+    options = {"alpha": alpha, "task": task, "auxiliary": auxiliary}
+    value = build_loss(name, **options)(logits, targets, {"soft_targets": soft})
+    slow = slow_smoothing(*batch, soft.tolist(), **options)
+    assert value.item() == pytest.approx(slow, rel=1e-9, abs=1e-9)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(batch=batches(), soften=st.booleans())
+def test_ce_is_its_equation(batch, soften):
+    logits, targets = as_tensors(batch)
+    targets = draw_context(*logits.shape)["soft_targets"] if soften else targets
+    slow = mean(map(cross_entropy, batch[0], targets.tolist()))
+    assert build_loss("ce")(logits, targets).item() == pytest.approx(slow, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_pull_multi_label_is_half_the_summed_bce(name):
+    logits, targets = draw_batch()
+    value = build_loss(name, alpha=0.0)(logits, targets, draw_context())
+    torch.testing.assert_close(value, 6 * build_loss("bce")(logits, targets) / 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_pull_single_label_is_half_the_cross_entropy(name):
+    logits, _ = draw_batch()
+    targets = F.one_hot(torch.tensor([0, 5, 2, 2, 1]), 6)
+    value = build_loss(name, alpha=0.0, task="single")(logits, targets, draw_context())
+    torch.testing.assert_close(value, build_loss("ce")(logits, targets) / 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evaluation_without_soft_targets_is_the_hard_loss(name):
+    logits, targets = draw_batch()
+    value = build_loss(name, alpha=1.0).eval()(logits, targets)
+    torch.testing.assert_close(value, 6 * build_loss("bce")(logits, targets) / 8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_pull_is_nil_where_the_guess_is_the_soft_target(name):
+    logits, targets = draw_batch()
+    loss = build_loss(name)
+    there = loss(logits, targets, {"soft_targets": torch.softmax(logits, dim=1)})
+    torch.testing.assert_close(there, loss.eval()(logits, targets))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "single"),
+    [("ce", {}, True), ("kwls", {"task": "single"}, True), ("kwls", {}, False)],
+)
+def test_scores_are_softmax_for_one_label_and_sigmoid_for_many(name, options, single):
+    logits, _ = draw_batch()
+    expected = torch.softmax(logits, dim=1) if single else torch.sigmoid(logits)
+    torch.testing.assert_close(build_loss(name, **options).scores(logits), expected)
