@@ -17,11 +17,17 @@ from losslab.corpora import CorpusError
             ["--params=db_loss.gama=1", "--pipelines=bce_loss"],
             "unknown parameter 'db_loss.gama'; did you mean 'db_loss.gamma'?",
         ),
-        (["--params=recipe=papre"], "unknown recipe 'papre'; choose probe"),
-        (["--params=dataset=nowhere"], "unknown dataset 'nowhere'; choose cwe"),
+        (["--params=recipe=papre"], "unknown recipe 'papre'; "),
+        (["--params=dataset=nowhere"], "unknown dataset 'nowhere'; choose from cwe"),
         (["--env=tset"], "unknown environment 'tset'; did you mean 'test'?"),
         (["--pipelines=dbloss"], "unknown pipeline 'dbloss'; did you mean 'db_loss'?"),
         (["--nodes=trian"], "unknown node 'trian'"),
+        (["--runner=ThreadRunner"], "unknown runner 'ThreadRunner'; did you mean"),
+        (["--params=threshold.lowest=0.7"], "parameter 'threshold': lowest must not be above"),
+        (
+            ["--env=test", "--params=recipes.probe.encoder=nowhere/none"],
+            "no encoder 'nowhere/none'",
+        ),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
@@ -30,7 +36,7 @@ def test_mistake_is_told_in_one_line(project, kedro, words, message):
     assert done.returncode == 1
     assert f"Error: {message}" in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (project / "data/02_intermediate").exists()
+    assert not (project / "data/04_feature").exists()
 
 
 def test_registry_is_listed_without_torch_or_transformers(kedro):
@@ -53,6 +59,10 @@ def in_project(project, monkeypatch):
     ("error", "message"),
     [
         (ModuleNotFoundError("No module named 'jieba'", name="jieba"), "pip install jieba"),
+        (
+            ModuleNotFoundError("No module named 'sklearn'", name="sklearn.svm"),
+            "install scikit-learn",
+        ),
         (ModuleNotFoundError("get it: pip install x"), "Error: get it: pip install x\n"),
         (CorpusError("file.csv, line 3: no label"), "Error: file.csv, line 3: no label\n"),
     ],
@@ -76,3 +86,17 @@ def test_our_own_faults_keep_their_traceback(in_project, monkeypatch):
     monkeypatch.setattr(kedro_run, "callback", fail)
     result = CliRunner().invoke(cli, ["run", "--env=test"])
     assert isinstance(result.exception, RuntimeError)
+
+
+def test_unknown_environment_is_told_by_every_command(project, kedro):
+    done = kedro("viz", "build", KEDRO_ENV="tset")
+    assert done.returncode != 0
+    assert "unknown environment 'tset'; did you mean 'test'?" in done.stdout + done.stderr
+
+
+def test_broken_configuration_is_told_in_one_line(project, kedro):
+    (project / "conf/local/parameters.yml").write_text("seeds: [1\n")
+    done = kedro("run", "--pipelines=prepare")
+    assert done.returncode == 1
+    assert "parameters.yml" in done.stderr
+    assert "Traceback" not in done.stderr

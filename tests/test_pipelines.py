@@ -33,8 +33,6 @@ def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipeli
 def test_default_pipeline_trains_every_loss_and_reports(pipelines):
     names = {node.name for node in pipelines["__default__"].nodes}
     assert {f"{namespace(loss)}.train" for loss in TRAINABLE} | {"render_report"} <= names
-    shared = [node.name for node in pipelines["__default__"].nodes if node.namespace is None]
-    assert len(shared) == len(set(shared))
 
 
 def test_kedro_sees_the_parameter_model_of_each_loss(pipelines):

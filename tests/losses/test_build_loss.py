@@ -66,8 +66,35 @@ def test_options_reach_the_loss():
     assert build_loss("focal")(logits, targets).item() == pytest.approx(math.log(2) / 4)
 
 
-def test_loss_moves_with_the_module_and_adds_nothing_to_its_checkpoint():
+def test_figures_of_the_statistics_keep_their_precision_and_stay_out_of_checkpoints():
+    logits, targets = torch.randn(4, 2, dtype=torch.float64), torch.eye(4, 2)
     loss = build_loss("db", STATISTICS)
-    assert isinstance(loss, torch.nn.Module)
-    assert {name for name, _ in loss.named_buffers()} == {"bias", "inverse_frequencies"}
+    before = loss(logits, targets)
+    assert loss.half()(logits, targets) == before
     assert not loss.state_dict()
+
+
+def test_statistics_may_be_given_to_losses_that_need_none():
+    logits, targets = torch.zeros(1, 3), torch.ones(1, 3)
+    assert build_loss("bce", STATISTICS)(logits, targets) == build_loss("bce")(logits, targets)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value", "facts"),
+    [
+        ("sigmoid_f1", "beta", [1.0, -1.0], "beta must be >= 1e-06, got -1"),
+        ("sigmoid_f1", "eta", ["a"], "eta must be a number, got 'a'"),
+        ("sigmoid_f1", "input", "logits", "input must be 'logit' or 'probability', got 'logits'"),
+        ("soft_f1", "average", 1, "average must be 'macro' or 'present' or 'micro', got 1"),
+        ("ce_count", "per_label", 0, "per_label must be true or false, got 0"),
+        ("mask_element", "alpha", 1.5, "alpha must be <= 1, got 1.5"),
+        ("kwls", "task", "both", "task must be 'multi' or 'single', got 'both'"),
+        ("asl", "clip", 1, "clip must be <= 0.999, got 1"),
+        ("cb", "beta", 1, "beta must be <= 0.999999, got 1"),
+        ("dice1", "smooth", 0, "smooth must be >= 1e-06, got 0"),
+        ("focal", "gamma", [1.0], r"gamma must be a number, got \[1.0\]"),
+    ],
+)
+def test_option_of_the_wrong_kind_is_refused(name, option, value, facts):
+    with pytest.raises(ValueError, match=f"^{name}: {facts}$"):
+        build_loss(name, STATISTICS, **{option: value})

@@ -1,5 +1,6 @@
 import math
 import warnings
+from itertools import chain
 
 import pytest
 import torch
@@ -11,7 +12,6 @@ from loss_cases import (
     batches,
     build,
     draw_batch,
-    mean,
     sigmoid,
     value_and_gradient,
 )
@@ -37,7 +37,7 @@ def columns(rows):
 
 def slow_f1(decisions, targets, average="macro", f_beta=1.0):
     if average == "micro":
-        return 1 - f_score(sum(decisions, []), sum(targets, []), f_beta)
+        return 1 - f_score([*chain(*decisions)], [*chain(*targets)], f_beta)
     labels = list(zip(columns(decisions), columns(targets), strict=True))
     if average == "present":
         labels = [(s, y) for s, y in labels if any(y)]

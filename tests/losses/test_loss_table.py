@@ -5,11 +5,23 @@ from importlib import import_module
 
 import pytest
 import torch
+from loss_cases import build, draw_batch, draw_context
 
-from losslab.evaluation import PROBABILITIES
-from losslab.losses import LOSSES, LabelStatistics, Option, build_loss
+from losslab.losses import LOSSES, LabelStatistics, Option
 
-STATISTICS = LabelStatistics([9, 3, 1], 10, mu=0.4)
+STATISTICS = LabelStatistics([9, 3, 1, 1, 2, 5], 10, mu=0.4)
+FAMILIES = {
+    "pointwise": "bce focal cb rfl ntr_focal db_0fl cb_ntr db",
+    "asymmetric": "asl",
+    "dice": "dice1 dice2",
+    "pairs": "ranking warp bpmll lsep",
+    "zlpr": "tlpr zlpr soft_zlpr zlpr_rdrop",
+    "f1": "soft_f1 sigmoid_f1 sad_f1 sbayes_f1",
+    "counting": "ce_count ce_tencent",
+    "mask": "mask_label mask_element",
+    "smoothing": "ce kwls ls_tfidf ls_classic ls_distill",
+}
+pytestmark = pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
 every_loss = pytest.mark.parametrize("name", LOSSES)
 
 
@@ -40,9 +52,14 @@ def test_defaults_pass_their_own_checks_and_say_where_they_come_from(name):
     }
 
 
+def test_table_holds_every_loss_under_its_family():
+    families = {name: family for family, names in FAMILIES.items() for name in names.split()}
+    assert {name: row.family for name, row in LOSSES.items()} == families
+
+
 @every_loss
 def test_loss_builds_from_its_defaults(name):
-    value = build_loss(name, STATISTICS)(torch.zeros(2, 3), torch.eye(2, 3))
+    value = build(name, {}, STATISTICS)(torch.zeros(5, 6), draw_batch()[1], draw_context())
     assert value.ndim == 0
     assert value > 0
 
@@ -51,25 +68,30 @@ def test_loss_builds_from_its_defaults(name):
 def test_statistics_are_needed_where_the_row_says_so(name):
     if "statistics" in LOSSES[name].needs:
         with pytest.raises(ValueError, match=f"{name} needs the label statistics"):
-            build_loss(name)
+            build(name, {}, None)
     else:
-        assert build_loss(name)(torch.zeros(2, 3), torch.eye(2, 3)) > 0
+        batch = torch.zeros(5, 6), draw_batch()[1], draw_context()
+        assert build(name, {}, None)(*batch) == build(name, {}, STATISTICS)(*batch)
 
 
 @every_loss
-def test_soft_targets_are_taken_where_the_row_says_so(name):
-    loss = build_loss(name, STATISTICS)
-    soft = torch.full((2, 3), 0.3)
-    if LOSSES[name].accepts_soft_targets:
-        assert loss(torch.zeros(2, 3), soft).isfinite()
+def test_scores_are_probabilities_where_the_row_says_so(name):
+    logits, _ = draw_batch()
+    scores = build(name).scores(logits)
+    assert scores.shape == logits.shape
+    if LOSSES[name].decision == "probability":
+        assert scores.min() >= 0
+        assert scores.max() <= 1
     else:
-        with pytest.raises(ValueError, match="no soft targets"):
-            loss(torch.zeros(2, 3), soft)
+        assert LOSSES[name].decision == "score"
+        assert name in FAMILIES["pairs"].split()
+        assert torch.equal(scores, logits)
 
 
 @every_loss
-def test_decision_rule_is_one_that_evaluation_knows(name):
-    assert LOSSES[name].decision in PROBABILITIES
+def test_single_label_tasks_are_for_the_softmax_losses(name):
+    tasks = ("multi", "single") if "task" in LOSSES[name].options else ("multi",)
+    assert LOSSES[name].tasks == (("single",) if name == "ce" else tasks)
 
 
 @every_loss

@@ -118,10 +118,11 @@ def test_rows_without_pairs_count_in_the_mean_but_for_bpmll(name, share):
 
 
 @settings(deadline=None, derandomize=True, max_examples=30)
-@given(batch=batches(), shift=st.floats(-50, 50))
+@given(batch=batches(), shift=st.integers(-50, 50))
 @pytest.mark.parametrize("name", NAMES)
 def test_only_differences_of_scores_count(name, batch, shift):
     logits, targets = as_tensors(batch)
+    logits = (logits * 8).round() / 8  # so that the shift rounds nothing, and ties stay ties
     loss = build_loss(name)
     torch.testing.assert_close(loss(logits + shift, targets), loss(logits, targets))
 

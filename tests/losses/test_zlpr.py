@@ -57,13 +57,11 @@ def test_soft_zlpr_is_its_equation(batch, seed):
 def test_rdrop_is_the_mean_of_both_passes_and_half_their_divergence(weight):
     first, targets = draw_batch()
     second, _ = draw_batch(seed=3)
+    first, second = first / 3, second / 3
     passes = [slow_zlpr(z.tolist(), targets.tolist()) for z in (first, second)]
-    rows = list(zip((first / 3).tolist(), (second / 3).tolist(), strict=True))
+    rows = zip(first.tolist(), second.tolist(), strict=True)
     both_ways = mean(slow_divergence(a, b) + slow_divergence(b, a) for a, b in rows)
-    value = build_loss("zlpr_rdrop", weight=weight)(
-        first / 3, targets, {"second_logits": second / 3}
-    )
-    passes = [slow_zlpr((z / 3).tolist(), targets.tolist()) for z in (first, second)]
+    value = build_loss("zlpr_rdrop", weight=weight)(first, targets, {"second_logits": second})
     assert value.item() == pytest.approx(mean(passes) + weight * both_ways / 2, rel=1e-9)
 
 

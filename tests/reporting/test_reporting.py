@@ -93,7 +93,7 @@ def test_pictures_show_every_trace_in_its_colour(figures, name):
     picture = Image.open(io.BytesIO(to_png(figures[name]))).convert("RGB")
     drawn = {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in picture.getcolors(maxcolors=10**6)}
     for trace in figures[name].data:
-        assert (trace.marker.color or trace.line.color) in drawn
+        assert (trace.marker.color or trace.line.color).lower() in drawn
 
 
 def page(table, figures, **changes):
@@ -122,7 +122,7 @@ def test_page_needs_no_other_file(metrics, figures):
 def test_page_marks_the_lowest_ranking_loss(metrics, figures):
     html = page(compare(metrics), figures)
     cells = re.findall(r"<tr><td title.*?</tr>", html, flags=re.DOTALL)
-    column = 2 + list(COLUMNS).index("ranking_loss")
+    column = 3 + list(COLUMNS).index("ranking_loss")
     marked = ['class="best"' in re.findall(r"<td[^>]*>", row)[column] for row in cells]
     assert marked == [False, True]
 
@@ -134,3 +134,8 @@ def test_labels_and_names_cannot_break_out_of_the_page(metrics, label_table):
     }
     html = page(compare(metrics), figures, dataset=evil)
     assert evil not in html
+
+
+def test_page_tells_where_rows_have_different_numbers_of_seeds(figures):
+    table = compare({"bce": result(0.4, seeds=1, spread=None), "db": result(0.5, seeds=3)})
+    assert "1 to 3 seeds each" in page(table, figures)

@@ -86,7 +86,6 @@ def test_pictures_become_artifacts(client, runs):
 
 def test_a_failing_server_is_told_once_and_does_not_raise(client, runs, caplog):
     runs.start("db", 1, {})
-    runs._client = MlflowClient("http://127.0.0.1:9")
     broken = lambda *_, **__: (_ for _ in ()).throw(ConnectionError("gone"))  # noqa: E731
     with caplog.at_level(logging.WARNING):
         assert runs.attempt(broken) is None
@@ -97,10 +96,17 @@ def test_a_failing_server_is_told_once_and_does_not_raise(client, runs, caplog):
     ]
 
 
+def test_a_run_ends_truthfully_though_mirroring_it_failed(client, runs):
+    runs.start("db", 1, {})
+    runs.attempt(lambda: 1 / 0)
+    runs.finish_all("FAILED")
+    assert [run.info.status for run in children(client, runs).values()] == ["FAILED"]
+
+
 def test_runs_of_dead_processes_are_marked_killed_and_others_left_alone(client, runs):
     host, pid, started = describe_process().rsplit(":", 2)
     dead = client.create_run(
-        runs._experiment, tags={PROCESS_TAG: f"{host}:{pid}:{int(started) - 99}"}
+        runs._experiment, tags={PROCESS_TAG: f"{host}:{pid}:{int(started) - 999}"}
     )
     foreign = client.create_run(runs._experiment, tags={PROCESS_TAG: f"elsewhere:{pid}:{started}"})
     unknown = client.create_run(runs._experiment)

@@ -68,14 +68,51 @@ def test_training_learns_a_separable_problem():
 
 
 def test_weights_are_those_of_the_best_epoch():
+    script = iter([0.1, 0.5, 0.9, 0.2, 0.9, 0.3, 0.4])
+    made = []
+
+    def make():
+        made.append(network(build_loss("bce")))
+        return made[0]
+
+    def scripted(targets, scores):
+        weight = made[0].model.layers[1].weight.detach().clone()
+        seen.append(weight)
+        return {"macro_f1": next(script), "micro_f1": 0.0}
+
+    seen: list[torch.Tensor] = []
+    fitted = fit(
+        make,
+        separable(100, seed=0),
+        separable(60, seed=1),
+        budget=BUDGET.model_copy(update={"epochs": 7, "patience": 7}),
+        judge=scripted,
+        name="bce",
+        seed=1,
+    )
+    assert fitted.best_epoch == 3
+    assert torch.equal(fitted.weights["model.layers.1.weight"], seen[2])
+    assert not torch.equal(seen[2], seen[-1])
+
+
+def test_saved_weights_predict_what_was_judged():
     fitted = train()
-    best = fitted.history.set_index("epoch").loc[fitted.best_epoch]
-    assert best["validation_macro_f1"] == fitted.history["validation_macro_f1"].max()
+    best = fitted.history["validation_macro_f1"].max()
     validation = separable(60, seed=1).columns
     weights = {name: weight.numpy() for name, weight in fitted.weights.items()}
     scores = predict_scores(network(build_loss("bce")), weights, validation["features"].numpy())
-    judged = judge(validation["targets"].numpy(), scores)
-    assert judged["macro_f1"] == pytest.approx(best["validation_macro_f1"], abs=1e-12)
+    assert judge(validation["targets"].numpy(), scores)["macro_f1"] == pytest.approx(best)
+
+
+def test_a_losss_own_parameters_do_not_decay():
+    loss = build_loss("tlpr", s0=1.0)
+    loss.move.data.fill_(5.0)
+    loss.move.requires_grad_(requires_grad=True)
+    still = network(loss)
+    loss.compute = lambda logits, targets, context: logits.square().mean() + 0 * loss.move
+    budget = BUDGET.model_copy(update={"epochs": 3, "weight_decay": 1.0})
+    train("tlpr", make_network=lambda: still, budget=budget)
+    assert loss.move.item() == 5.0
 
 
 def test_training_ends_after_patience_epochs_without_a_better_one():
@@ -115,7 +152,7 @@ class BlowsUp(Loss):
 
 
 def test_a_loss_that_turns_non_finite_stops_with_name_seed_and_step():
-    with pytest.raises(NonFiniteLossError, match=r"blows, seed 1, step 3, epoch .*: the loss is"):
+    with pytest.raises(NonFiniteLossError, match=r"blows, seed 1, step 3: the loss is"):
         train("blows", make_network=lambda: network(BlowsUp()))
 
 

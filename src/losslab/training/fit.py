@@ -57,7 +57,7 @@ def fit(
             seed=seed,
             judge=judge,
             model=network,
-            args=training_arguments(folder, budget, seed, rows=len(train)),
+            args=training_arguments(folder, budget, seed),
             train_dataset=train,
             eval_dataset=validation,
             callbacks=[EarlyStoppingCallback(early_stopping_patience=budget.patience)],
@@ -82,7 +82,7 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def training_arguments(folder: str, budget: Budget, seed: int, rows: int) -> TrainingArguments:
+def training_arguments(folder: str, budget: Budget, seed: int) -> TrainingArguments:
     """The budget in the Trainer's words."""
     cuda = torch.cuda.is_available()
     half = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -112,8 +112,6 @@ def training_arguments(folder: str, budget: Budget, seed: int, rows: int) -> Tra
         label_names=["targets"],
         remove_unused_columns=False,
         dataloader_pin_memory=cuda,
-        dataloader_drop_last=rows
-        > budget.batch_size,  # a last batch of one would weigh like a full one
         disable_tqdm=True,
         report_to="none",
     )

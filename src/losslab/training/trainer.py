@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor, nn
-from torch.utils.data import Dataset
+from torch.utils.data import DataLoader, Dataset
 from tqdm import tqdm
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
@@ -81,6 +81,14 @@ class LossTrainer(Trainer):
         if not torch.isfinite(loss).all():
             raise self._non_finite(f"the loss is {loss.mean().item()}")
         return result
+
+    def get_train_dataloader(self) -> DataLoader:
+        """Full batches only, where there is one: a last batch of one would weigh like the others."""
+        self.args.dataloader_drop_last = len(self.train_dataset) > self.args.train_batch_size
+        try:
+            return super().get_train_dataloader()
+        finally:
+            self.args.dataloader_drop_last = False  # validation takes every row
 
     def get_decay_parameter_names(self, model: nn.Module) -> list[str]:
         """Weights decay, a loss's own parameters do not."""

@@ -1,0 +1,87 @@
+"""The nodes of a loss: what they may look at, and what they give."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from conftest import ROOT
+from scipy import sparse
+
+from losslab.parameters import Recipes, ThresholdOptions, loss_options
+from losslab.pipelines.losses.nodes import decide, evaluate, score, train
+from losslab.targets import describe_labels, frequency_groups
+
+SPLIT = np.array(["train"] * 60 + ["validation"] * 30 + ["test"] * 30)
+CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())
+THRESHOLD = ThresholdOptions(**CONF["threshold"])
+
+
+@pytest.fixture
+def recipes() -> Recipes:
+    probe = CONF["recipes"]["probe"]
+    probe = {**probe, "hidden": 0, "training": {**probe["training"], "epochs": 3}}
+    return Recipes(probe=probe)
+
+
+@pytest.fixture
+def data():
+    random = np.random.default_rng(0)
+    features = random.normal(size=(120, 6)).astype(np.float32)
+    targets = (features[:, :4] + 0.5 * random.normal(size=(120, 4)) > 0.3).astype(np.int8)
+    return features, targets
+
+
+def run(data, recipes, loss="db", permute=None):
+    """All four nodes, with the targets of one split permuted."""
+    features, targets = data
+    targets = targets.copy()
+    if permute is not None:
+        rows = np.flatnonzero(permute == SPLIT)
+        targets[rows] = targets[np.random.default_rng(1).permutation(rows)]
+    matrix = sparse.csr_array(targets)
+    documents = pd.DataFrame({"split": SPLIT})
+    statistics = describe_labels(sparse.csr_array(targets[SPLIT == "train"]))
+    statistics["groups"] = frequency_groups(statistics["frequencies"])
+    arrays, options = {"embeddings": features}, loss_options(loss)()
+    model, history = train(
+        loss, arrays, matrix, documents, statistics, options, "probe", recipes, THRESHOLD, 1, 2
+    )
+    scores = score(loss, model, arrays, documents, statistics, options, "probe", recipes)
+    thresholds = decide(loss, scores, matrix, documents, THRESHOLD)
+    metrics = evaluate(scores, thresholds, history, matrix, documents, statistics)
+    return model, history.drop(columns="train_seconds"), scores, thresholds, metrics
+
+
+def same(left, right) -> bool:
+    return all(np.array_equal(left[name], right[name]) for name in left)
+
+
+def test_test_targets_decide_nothing_but_the_metrics(data, recipes):
+    model, history, scores, thresholds, metrics = run(data, recipes)
+    blind = run(data, recipes, permute="test")
+    assert same(model, blind[0])
+    pd.testing.assert_frame_equal(history, blind[1])
+    assert same(scores, blind[2])
+    assert thresholds == blind[3]
+    assert metrics["mean"]["macro_f1"] != blind[4]["mean"]["macro_f1"]
+
+
+def test_validation_targets_decide_the_epoch_and_the_threshold(data, recipes):
+    _, history, _, thresholds, _ = run(data, recipes)
+    other = run(data, recipes, permute="validation")
+    assert not history["validation_macro_f1"].equals(other[1]["validation_macro_f1"])
+    assert thresholds != other[3]
+
+
+@pytest.mark.parametrize("loss", ["ranking", "zlpr_rdrop", "sad_f1", "sbayes_f1", "tlpr"])
+def test_losses_with_their_own_scores_pass_through_all_nodes(data, recipes, loss):
+    _, _, scores, thresholds, metrics = run(data, recipes, loss)
+    assert scores["test"].shape == (2, 30, 4)
+    assert set(thresholds["thresholds"]) == set(metrics["seeds"]) == {"1", "2"}
+    assert metrics["mean"]["micro_f1"] > 0.3
+
+
+def test_a_frequency_group_without_labels_counts_zero(data, recipes):
+    features, targets = data
+    metrics = run((features, targets[:, :2]), recipes)[4]
+    assert metrics["mean"]["tail/macro_f1"] == 0
