@@ -6,7 +6,7 @@ import pytest
 import torch
 from loss_cases import DRAWING, build, draw_batch, draw_context, identify
 
-from losslab.losses import LOSSES
+from losslab.losses import LOSSES, LabelStatistics, build_loss
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
 STATEFUL = [*DRAWING, ("sad_f1", {"growth": 1.5})]
@@ -109,3 +109,23 @@ def test_only_tlpr_has_parameters(name):
     assert [key for key, _ in build(name).named_parameters()] == (
         ["move"] if name == "tlpr" else []
     )
+
+
+@pytest.mark.parametrize("name", ["soft_f1", "db", "mask_label", "sigmoid_f1"])
+def test_a_loss_trains_after_it_predicted_in_inference_mode(name):
+    groups = {"groups": [0, 0, 1]} if name == "mask_label" else {}
+    loss = build_loss(name, LabelStatistics([1, 2, 3], 9, mu=0.3), **groups)
+    logits, targets = torch.zeros(2, 3), torch.ones(2, 3)
+    with torch.inference_mode():
+        loss.scores(logits)
+        loss(logits, targets)
+    leaf = logits.clone().requires_grad_()
+    loss(leaf, targets).backward()
+    assert leaf.grad.isfinite().all()
+
+
+def test_sbayes_f1_averages_at_least_half_of_its_chain():
+    loss = build_loss("sbayes_f1", LabelStatistics([1, 2, 3], 9))
+    for step in range(1, 101):
+        loss(torch.zeros(2, 3), torch.ones(2, 3))
+        assert step / 2 <= int(loss.counts.sum()) <= 0.75 * step + 1

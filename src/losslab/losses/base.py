@@ -38,7 +38,10 @@ class Loss(nn.Module):
         """A kept figure in the type and on the device of ``like``."""
         key = (name, like.dtype, like.device)
         if key not in self._cast:
-            self._cast[key] = self._constants[name].to(like)
+            with torch.inference_mode(
+                False
+            ):  # a tensor made in inference could not be trained with
+                self._cast[key] = self._constants[name].to(dtype=like.dtype, device=like.device)
         return self._cast[key]
 
     def forward(self, logits: Tensor, targets: Tensor, context: Context | None = None) -> Tensor:
@@ -46,6 +49,18 @@ class Loss(nn.Module):
         name = self.name or type(self).__name__
         logits, targets = check_batch(name, logits, targets, soft=self.soft, labels=self.labels)
         return self.compute(logits, targets, context or {})
+
+    def demand(self, context: Context, key: str, like: Tensor) -> Tensor:
+        """A matrix of the context, in the type of ``like``; a missing or misshapen one is named."""
+        if key not in context:
+            raise ValueError(f"{self.name}: context['{key}'] (documents x labels) is missing")
+        matrix = torch.as_tensor(context[key]).to(like)
+        if matrix.shape != like.shape:
+            raise ValueError(
+                f"{self.name}: context['{key}'] must be documents x labels {tuple(like.shape)}, "
+                f"got {tuple(matrix.shape)}"
+            )
+        return matrix
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """The value on a checked batch."""

@@ -75,7 +75,10 @@ class TencentLoss(RandomLoss):
 
     def _select(self, context: Context, present: Tensor) -> Tensor:
         if "selected" in context:
-            return torch.as_tensor(context["selected"], device=present.device).bool()
+            selected = torch.as_tensor(context["selected"], device=present.device).bool()
+            if selected.shape != present.shape:
+                raise ValueError(f"{self.name}: context['selected'] must hold one figure per label")
+            return selected
         if not self.training:
             return torch.ones_like(present)
         draws = torch.rand(self.labels or 0, generator=self.generator)

@@ -76,9 +76,8 @@ class SigmoidF1Loss(Loss):
         """One minus the batch's soft F1."""
         if self.training and len(logits) < SMALL_BATCH:
             warnings.warn(
-                f"{self.name}: a batch of {len(logits)} documents is small for a loss over batches; "
-                f"{SMALL_BATCH} or more hold enough positives",
-                stacklevel=4,
+                f"{self.name}: a batch below {SMALL_BATCH} documents is small for a loss over batches",
+                stacklevel=2,
             )
         return soft_f1(self.decisions(logits, context), targets, **self.options)
 
@@ -86,6 +85,11 @@ class SigmoidF1Loss(Loss):
         """``sigmoid(beta (z + eta))``."""
         start = torch.sigmoid(logits) if self.from_probability else logits
         beta, eta = self.steepness(logits, context)
+        for name, figures in (("beta", beta), ("eta", eta)):
+            if figures.ndim == 1 and len(figures) != logits.shape[1]:
+                raise ValueError(
+                    f"{self.name}: {name} has {len(figures)} figures for {logits.shape[1]} labels"
+                )
         return torch.sigmoid(beta * (start + eta))
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
@@ -163,7 +167,11 @@ class BayesianF1Loss(SigmoidF1Loss, RandomLoss):
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         """Draws of the context, else the chain's place, else, in evaluation, its mean."""
-        if "beta" in context:
+        if "beta" in context or "eta" in context:
+            if len(context.get("beta", ())) != len(like) or len(context.get("eta", ())) != len(
+                like
+            ):
+                raise ValueError(f"{self.name}: context must hold a beta and an eta per document")
             beta, eta = (torch.as_tensor(context[key]).to(like) for key in ("beta", "eta"))
             return beta.reshape(-1, 1), eta.reshape(-1, 1)
         walked = int(self.counts.sum())
@@ -186,6 +194,6 @@ class BayesianF1Loss(SigmoidF1Loss, RandomLoss):
         """Add the place to the newer sum; at a power of two that becomes the older one."""
         self.sums[1] += self.chain
         self.counts[1] += 1
-        if self.counts[1] > self.counts[0]:
+        if self.counts[1] >= 2 * self.counts[0]:
             self.sums[0], self.counts[0] = self.sums[1].clone(), self.counts[1].clone()
             self.sums[1], self.counts[1] = 0, 0

@@ -27,11 +27,11 @@ class _MaskLoss(RandomLoss):
         """Mean over documents x labels; ``context["lam"]`` gives the draw."""
         if not self.training and "lam" not in context:
             return pointwise(logits, targets)
-        lam = context["lam"] if "lam" in context else self._draw()
-        if float(lam) == 1:
-            return pointwise(logits, targets)
-        kept = torch.where(self.masked(targets, context), float(lam), 1.0)
-        return pointwise(logits, targets, weight=kept.to(logits.dtype))
+        masked = self.masked(targets, context)
+        lam = float(context["lam"]) if "lam" in context else self._draw()
+        if not 0 <= lam <= 1:
+            raise ValueError(f"{self.name}: context['lam'] must lie in [0, 1], got {lam:g}")
+        return pointwise(logits, targets, weight=torch.where(masked, lam, 1.0).to(logits.dtype))
 
     def _draw(self) -> float:
         return float(torch.rand((), generator=self.generator) < self.alpha)
@@ -76,14 +76,7 @@ class MaskElementLoss(_MaskLoss):
 
     def masked(self, targets: Tensor, context: Context) -> Tensor:
         """The document's group, gold labels excepted."""
-        if "mask" not in context:
-            raise ValueError(f"{self.name}: context['mask'] (documents x labels) is missing")
-        mask = torch.as_tensor(context["mask"], device=targets.device).bool()
-        if mask.shape != targets.shape:
-            raise ValueError(
-                f"{self.name}: the mask must be documents x labels {tuple(targets.shape)}, "
-                f"got {tuple(mask.shape)}"
-            )
+        mask = self.demand(context, "mask", targets) != 0
         return mask & (targets == 0) if self.protect_gold else mask
 
 

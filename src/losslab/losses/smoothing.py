@@ -67,11 +67,9 @@ class SoftTargetLoss(Loss):
         return torch.softmax(logits, dim=1) if self.single else torch.sigmoid(logits)
 
     def _pull(self, logits: Tensor, context: Context) -> Tensor | float:
-        if "soft_targets" not in context:
-            if self.training:
-                raise ValueError(f"{self.name}: context['soft_targets'] is missing")
+        if "soft_targets" not in context and not self.training:
             return 0.0
-        soft = context["soft_targets"].to(logits)
+        soft = self.demand(context, "soft_targets", logits)
         guess = torch.softmax(logits, dim=1) if self.auxiliary == "softmax" else logits.sigmoid()
         distance: Tensor = (soft - guess).square().mean(dim=1)
         return self.alpha * distance

@@ -105,14 +105,9 @@ class ZlprRdropLoss(ZlprLoss):
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents."""
-        second = context.get("second_logits")
-        if second is None:
-            if self.training:
-                raise ValueError(
-                    f"{self.name}: context['second_logits'], a second pass, is missing"
-                )
+        if "second_logits" not in context and not self.training:
             return super().compute(logits, targets, context)
-        second = second.to(logits.dtype)
+        second = self.demand(context, "second_logits", logits)
         both = threshold_ranking(logits, targets) + threshold_ranking(second, targets)
         disagreement = zlpr_symmetric_divergence(logits, second)
         return (both + self.weight * disagreement).mean() / 2
