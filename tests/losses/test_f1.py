@@ -20,7 +20,7 @@ from losslab.losses import build_loss, functional
 
 FAMILY = ["soft_f1", "sigmoid_f1", "sad_f1", "sbayes_f1"]
 quiet = pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
-SMALL = "a batch of 5 documents is small"
+SMALL = "a batch below 256 documents is small"
 
 
 def f_score(decisions, carried, f_beta=1.0):
