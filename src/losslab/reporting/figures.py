@@ -10,6 +10,7 @@ from plotly.colors import qualitative
 from losslab.losses import LOSSES
 
 GROUP_COLOURS = {"head": "#3b6ea5", "medium": "#7a9e3f", "tail": "#c8553d"}
+MOST_ABOVE = 8  # entries of a legend that fit above a figure; more stand beside it
 LOSS_COLOURS = [*qualitative.Dark24, *qualitative.Light24]
 
 
@@ -63,9 +64,10 @@ def loss_colour(loss: str) -> str:
 
 
 def _finish(figure: go.Figure, title: str) -> go.Figure:
+    above = {"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"}
     return figure.update_layout(
         title=title,
         template="plotly_white",
-        legend={"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"},
+        legend=above if len(figure.data) <= MOST_ABOVE else {"orientation": "v"},
         margin={"l": 60, "r": 20, "t": 80, "b": 60},
     )
