@@ -97,6 +97,7 @@ def test_child_run_is_tagged_and_carries_flat_parameters(runs):
     assert "--env=test" in tags["command"]
     assert child.data.params["loss_options.gamma"] == "2.0"
     assert child.data.params["recipe_settings.training.epochs"] == "4"
+    assert 0 < float(child.data.params["label_statistics.mu"]) < 1
 
 
 def test_child_run_mirrors_the_metrics_file_and_the_training_curve(finished, client, runs):

@@ -18,6 +18,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "losses.md"
 COST = re.compile(r"<!-- cost -->.*<!-- /cost -->", flags=re.DOTALL)
 FAMILIES = {
     "pointwise": "Pointwise losses: mean over all entries",
+    "balanced": "Balanced losses",
     "asymmetric": "Asymmetric loss",
     "dice": "Dice losses",
     "pairs": "Losses over pairs",

@@ -11,7 +11,8 @@ from losslab.losses import LOSSES, LabelStatistics, Option
 
 STATISTICS = LabelStatistics([9, 3, 1, 1, 2, 5], 10, mu=0.4)
 FAMILIES = {
-    "pointwise": "bce focal cb rfl ntr_focal db_0fl cb_ntr db",
+    "pointwise": "bce focal",
+    "balanced": "cb rfl ntr_focal db_0fl cb_ntr db",
     "asymmetric": "asl",
     "dice": "dice1 dice2",
     "pairs": "ranking warp bpmll lsep",

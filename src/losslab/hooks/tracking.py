@@ -48,6 +48,7 @@ class Tracking(MlflowHook):
         super().__init__()
         self._is_mlflow_enabled = False
         self._runs: TrainingRuns | None = None
+        self._statistics: dict[str, Any] = {}
         self._listening = ExitStack()
 
     @hook_impl
@@ -99,7 +100,10 @@ class Tracking(MlflowHook):
             self._runs.attempt(self._mirror, dataset_name, data)
 
     def _mirror(self, dataset_name: str, data: Any) -> None:
-        if dataset_name in METRICS:
+        if dataset_name == "label_statistics":  # mu: what "auto" stands for
+            self._statistics = {key: data[key] for key in ("documents", "labels", "mu")}
+            self._runs.describe_parent({"label_statistics": self._statistics})
+        elif dataset_name in METRICS:
             self._log_results(METRICS[dataset_name], data)
         elif dataset_name in FILES:
             self._runs.keep_file(Path(self._catalog.get(dataset_name)._get_load_path()))
@@ -166,7 +170,7 @@ class Tracking(MlflowHook):
 
     def _start(self, loss: str, seed: int) -> None:
         options = self._parameters[namespace(loss)]
-        shared = _shared(self._parameters)
+        shared = {**_shared(self._parameters), "label_statistics": self._statistics}
         self._runs.start(
             loss, seed, {**shared, "loss": loss, "seed": seed, "loss_options": options}
         )

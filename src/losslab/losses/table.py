@@ -74,7 +74,7 @@ KNOWS: dict[str, Any] = {"needs": ("statistics",)}
 SCORES: dict[str, Any] = {"decision": "score"}
 SOFT: dict[str, Any] = {"accepts_soft_targets": True}
 BOTH: dict[str, Any] = {"tasks": ("multi", "single")}
-DB, CB = "pointwise:DistributionBalancedLoss", "pointwise:ClassBalancedLoss"
+DB, CB = "balanced:DistributionBalancedLoss", "balanced:ClassBalancedLoss"
 NTR_ALONE = {**FOCUS, **TOLERANCE, **CODE_SCALE}
 
 _ROWS = (
@@ -116,7 +116,7 @@ _ROWS = (
         "ntr_focal",
         "Negative-tolerant focal",
         "rare labels drown in their negatives",
-        "pointwise:WeightedFocalLoss",
+        "balanced:WeightedFocalLoss",
         f"{BALANCED}, eq. 6, 7",
         NTR_ALONE,
         **KNOWS,
