@@ -84,7 +84,7 @@ def runner_in(project: Path) -> Kedro:
             env=environment(**extra),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=1500,
         )
 
     return run
