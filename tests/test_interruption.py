@@ -57,11 +57,11 @@ def test_run_killed_without_a_word_is_marked_by_the_next_one(project, kedro):
     }
 
 
-def test_non_finite_loss_stops_with_loss_seed_and_step_and_a_failed_run(project, kedro):
+def test_non_finite_loss_stops_with_loss_seed_and_place_and_a_failed_run(project, kedro):
     wild = "--params=recipes.probe.training.learning_rate=1e38"
     done = kedro("run", "--env=test", "--pipelines=focal_loss", wild)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("Error: focal, seed 1, step ")
+    assert last.startswith("Error: focal, seed 1, ")
     assert "NaN" in last or "inf" in last
     assert set(statuses(project).values()) == {"FAILED"}
