@@ -7,6 +7,7 @@ from losslab.losses import LOSSES
 from losslab.parameters import TRAINABLE, complete, loss_options, namespace
 
 CONF = Path(__file__).parents[1] / "conf"
+SPLIT = {"by": "stratified", "validation": 0.2, "test": 0.2, "seed": 0}
 
 
 @pytest.fixture
@@ -51,11 +52,15 @@ def test_completing_twice_changes_nothing(parameters):
         ({"recipe": "paper"}, "unknown recipe 'paper'; .*choose from probe"),
         ({"frequency_groups": {"head_min": 9, "tail_max": None}}, "both be set or both be null"),
         ({"frequency_groups": {"head_min": 9, "tail_max": 9}}, "head_min must be above tail_max"),
-        (
-            {"split": {"train": 0.8, "validation": 0.2, "test": 0.2, "seed": 0}},
-            "must add up to 1, got 1.2",
-        ),
-        ({"split": {"train": 0.8, "validation": 0.2, "seed": 0}}, "'split.test' is not set"),
+        ({"split": {**SPLIT, "validation": 0.8}}, "leave something to train on, got 1 of all"),
+        ({"split": {**SPLIT, "validation": 1.5}}, "'split.validation': must be a share .*got 1.5"),
+        ({"split": {"by": "hash", "validation": 0.2, "seed": 0}}, "'split.test' is not set"),
+        ({"dataset": "nowhere"}, "unknown dataset 'nowhere'; choose from .*cwe"),
+        ({"reader": "cew"}, "unknown reader 'cew'; did you mean 'cwe'"),
+        ({"reader": "cwe", "dataset": "../mine"}, "'dataset': must do as a folder's name"),
+        ({"corpus": {"depth": 3}}, "unknown parameter 'corpus.depth'"),
+        ({"task": "double"}, "unknown task 'double'; choose from multi, single"),
+        ({"max_rejected": 2}, "parameter 'max_rejected': .*less than or equal to 1, got 2"),
     ],
 )
 def test_a_mistake_is_named_with_what_was_expected(parameters, change, message):
@@ -72,3 +77,13 @@ def test_parameter_objects_cannot_be_changed():
     options = loss_options("focal")()
     with pytest.raises(ValueError, match="frozen"):
         options.gamma = 1.0
+
+
+def test_dataset_may_have_any_name_where_a_reader_is_named(parameters):
+    full = complete({**parameters, "dataset": "my-own.2", "reader": "cwe"})
+    assert (full["dataset"], full["reader"]) == ("my-own.2", "cwe")
+
+
+def test_validation_may_be_a_number_of_documents(parameters):
+    full = complete({**parameters, "split": {**SPLIT, "validation": 1000}})
+    assert full["split"]["validation"] == 1000

@@ -4,6 +4,7 @@ The values of shared parameters stand in ``conf/``; those of a loss in its ``Los
 ``conf/`` and ``--params`` may override. A name that is not here is a mistake and is told as one.
 """
 
+import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -20,7 +21,8 @@ from pydantic import (
 )
 from pydantic.functional_validators import AfterValidator
 
-from losslab.corpora import READERS
+from losslab.corpora import READERS, reader_options
+from losslab.corpora.rules import SplitRule
 from losslab.losses import LOSSES, LossSpec, Option
 from losslab.training.budget import Budget
 
@@ -29,22 +31,6 @@ class Frozen(BaseModel):
     """A parameter object: read only, no unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SplitOptions(Frozen):
-    """Shares of the documents, for a corpus that prescribes no split."""
-
-    train: float = Field(gt=0, lt=1)
-    validation: float = Field(gt=0, lt=1)
-    test: float = Field(gt=0, lt=1)
-    seed: int
-
-    @model_validator(mode="after")
-    def _add_up(self) -> "SplitOptions":
-        total = self.train + self.validation + self.test
-        if abs(total - 1) > 1e-9:
-            raise ValueError(f"train, validation and test must add up to 1, got {total:g}")
-        return self
 
 
 class GroupOptions(Frozen):
@@ -146,18 +132,34 @@ def _camel(spec: LossSpec) -> str:
     return "".join(part.capitalize() for part in spec.name.split("_"))
 
 
+def _check_folder_name(name: str) -> str:
+    if not re.fullmatch(r"\w[\w.-]*", name):
+        raise ValueError(f"must do as a folder's name: letters, digits, _ . -, got {name!r}")
+    return name
+
+
 @cache
-def parameter_model() -> type[Frozen]:
-    """The model of all parameters, one field per top-level name."""
+def parameter_model(reader: str, named: bool = False) -> type[Frozen]:
+    """The model of all parameters, one field per top-level name.
+
+    ``corpus`` holds the options of ``reader``. Where that is ``named``, the dataset may have any
+    name; otherwise the dataset's name is that of its reader.
+    """
     losses: dict[str, Any] = {namespace(name): (loss_options(name), ...) for name in TRAINABLE}
+    known = Literal[tuple(READERS)]
     return create_model(
         "Parameters",
         __base__=Frozen,
-        dataset=(Literal[tuple(READERS)], ...),
+        dataset=(Annotated[str, AfterValidator(_check_folder_name)] if named else known, ...),
+        reader=(known | None, ...),
+        task=(Literal["multi", "single"], ...),
+        corpus=(reader_options(reader) if reader in READERS else dict[str, Any], ...),
+        max_rejected=(Annotated[float, Field(ge=0, le=1)], ...),
+        min_label_frequency=(Annotated[int, Field(ge=1, strict=True)], ...),
         recipe=(Literal[tuple(Recipes.model_fields)], ...),
         seed=(Annotated[int, Field(ge=0, strict=True)], ...),
         seeds=(Annotated[int, Field(ge=1, strict=True)], ...),
-        split=(SplitOptions, ...),
+        split=(SplitRule, ...),
         frequency_groups=(GroupOptions, ...),
         threshold=(ThresholdOptions, ...),
         recipes=(Recipes, ...),
@@ -172,10 +174,13 @@ def complete(parameters: Mapping[str, Any]) -> dict[str, Any]:
         ParameterError: with each fault, the parameter's name and the choices.
     """
     filled = {**{namespace(name): {} for name in TRAINABLE}, **parameters}
+    named = parameters.get("reader")
+    model = parameter_model(str(named or parameters.get("dataset")), named is not None)
     try:
-        return parameter_model().model_validate(filled).model_dump()
+        return model.model_validate(filled).model_dump()
     except ValidationError as error:
-        raise ParameterError("; ".join(_explain(fault) for fault in error.errors())) from None
+        told = "; ".join(_explain(fault, model) for fault in error.errors())
+        raise ParameterError(told) from None
 
 
 class ParameterError(ValueError):
@@ -193,12 +198,14 @@ def unknown(kind: str, name: str, known: Collection[str]) -> str:
     return f"unknown {kind} '{name}'; {hint}choose from {', '.join(sorted(known))}"
 
 
-def _explain(fault: Any) -> str:
+def _explain(fault: Any, model: Any) -> str:
     path = [str(part) for part in fault["loc"]]
     name = ".".join(path)
     if fault["type"] == "extra_forbidden":
         prefix = "".join(f"{part}." for part in path[:-1])
-        return unknown("parameter", name, [f"{prefix}{known}" for known in _known_names(path[:-1])])
+        for part in path[:-1]:
+            model = model.model_fields[part].annotation
+        return unknown("parameter", name, [f"{prefix}{known}" for known in model.model_fields])
     if fault["type"] == "literal_error":
         choices = fault["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
         return unknown(name, str(fault["input"]), choices)
@@ -207,10 +214,3 @@ def _explain(fault: Any) -> str:
     if fault["type"] == "value_error":
         return f"parameter '{name}': {fault['ctx']['error']}"
     return f"parameter '{name}': {fault['msg']}, got {fault['input']!r}"
-
-
-def _known_names(path: list[str]) -> list[str]:
-    model: Any = parameter_model()
-    for part in path:
-        model = model.model_fields[part].annotation
-    return list(model.model_fields)

@@ -42,7 +42,7 @@ def test_empty_parts_leave_no_blank_line_in_the_text(tmp_path):
     assert read_cwe(write_view(tmp_path, row)).documents["text"].tolist() == ["Kettle left on"]
 
 
-def test_rows_without_consequences_or_text_are_set_aside_with_their_line(tmp_path):
+def test_rows_without_text_are_rejected_and_those_without_consequences_left_out(tmp_path):
     corpus = read_cwe(
         write_view(
             tmp_path,
@@ -53,9 +53,9 @@ def test_rows_without_consequences_or_text_are_set_aside_with_their_line(tmp_pat
     )
     assert corpus.documents["id"].tolist() == ["CWE-2"]
     assert corpus.rejected.to_dict("records") == [
-        {"file": "2000.csv", "line": 2, "reason": "no consequences"},
         {"file": "2000.csv", "line": 5, "reason": "no text"},
     ]
+    assert corpus.notes["left_out"] == {"no consequences": 1}
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,12 @@ def test_view_without_rows_gives_empty_tables(tmp_path):
 
 def test_packaged_corpus_has_the_known_size(packaged):
     assert len(packaged.documents) == 916
-    assert packaged.rejected["reason"].tolist() == ["no consequences"] * 47
-    assert packaged.notes == {"source": "cwe2", "file": "2000.csv"}
+    assert packaged.rejected.empty
+    assert packaged.notes == {
+        "source": "cwe2",
+        "file": "2000.csv",
+        "left_out": {"no consequences": 47},
+    }
 
 
 def test_packaged_corpus_has_the_known_labels(packaged):

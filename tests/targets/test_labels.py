@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from losslab.targets import encode_labels, label_space
+from losslab.targets import drop_rare_labels, encode_labels, label_space
 
 LABEL_SETS = st.lists(st.lists(st.sampled_from("abcdefg"), unique=True, max_size=5), max_size=8)
 
@@ -48,3 +48,13 @@ def test_label_sets_come_back_from_their_matrix(label_sets):
     assert back == [set(carried) for carried in label_sets]
     assert matrix.has_canonical_format
     assert set(matrix.data.tolist()) <= {1}
+
+
+@settings(deadline=None, derandomize=True)
+@given(label_sets=LABEL_SETS, minimum=st.integers(1, 4))
+def test_labels_are_dropped_where_too_few_documents_carry_them(label_sets, minimum):
+    kept, dropped = drop_rare_labels(label_sets, minimum)
+    dense = encode_labels(label_sets, list("abcdefg")).toarray().sum(axis=0)
+    expected = {label: n for label, n in zip("abcdefg", dense, strict=True) if 0 < n < minimum}
+    assert dropped == expected
+    assert kept == [[label for label in labels if label not in expected] for labels in label_sets]

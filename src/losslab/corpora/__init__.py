@@ -5,8 +5,11 @@
 
 from collections.abc import Callable
 
-from losslab.corpora.corpus import Corpus, CorpusError
+from pydantic import BaseModel
+
+from losslab.corpora.corpus import Corpus, CorpusError, check_rejected
 from losslab.corpora.cwe import packaged_folder, read_cwe
+from losslab.corpora.options import options_of
 from losslab.corpora.split import SPLITS, assign_splits
 
 READERS: dict[str, Callable[..., Corpus]] = {
@@ -18,4 +21,19 @@ PACKAGED = {
 }
 """Corpora that come with an installed package: where their raw files are."""
 
-__all__ = ["PACKAGED", "READERS", "SPLITS", "Corpus", "CorpusError", "assign_splits"]
+
+def reader_options(reader: str) -> type[BaseModel]:
+    """The model of a reader's options: names, types and defaults as in its signature."""
+    return options_of(READERS[reader])
+
+
+__all__ = [
+    "PACKAGED",
+    "READERS",
+    "SPLITS",
+    "Corpus",
+    "CorpusError",
+    "assign_splits",
+    "check_rejected",
+    "reader_options",
+]

@@ -29,22 +29,25 @@ def packaged_folder() -> Path:
 
 
 def read_cwe(folder: Path) -> Corpus:
-    """Read ``2000.csv``; weaknesses without consequences are set aside."""
+    """Read ``2000.csv``; weaknesses without consequences are left out."""
     path = folder / FILE
     if not path.is_file():
         raise CorpusError(f"{path} is missing; expected the CWE research view as CSV")
-    documents, rejected = [], []
+    documents, rejected, without = [], [], 0
     for line, row in _rows(path):
         if None in row.values():
             rejected.append((FILE, line, "row is cut short"))
             continue
         labels = consequence_labels(row[CONSEQUENCES])
         text = "\n".join(part for part in (row[name].strip() for name in TEXT_COLUMNS) if part)
-        if labels and text:
-            documents.append((f"CWE-{row['CWE-ID']}", text, labels, None))
+        if not text:
+            rejected.append((FILE, line, "no text"))
+        elif not labels:
+            without += 1
         else:
-            rejected.append((FILE, line, "no consequences" if text else "no text"))
-    return Corpus.of(documents, rejected, {"source": "cwe2", "file": FILE})
+            documents.append((f"CWE-{row['CWE-ID']}", text, labels, None))
+    notes = {"source": "cwe2", "file": FILE, "left_out": {"no consequences": without}}
+    return Corpus.of(documents, rejected, notes)
 
 
 def consequence_labels(consequences: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Splitting a corpus that prescribes no split: iterative stratification for multi-label data."""
+"""Putting documents into train, validation and test where a corpus does not say."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
@@ -7,33 +7,71 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.corpora.corpus import CorpusError
 from losslab.targets.labels import encode_labels, label_space
 
 SPLITS = ("train", "validation", "test")
 
 
 def assign_splits(
-    documents: pd.DataFrame, shares: Mapping[str, float], *, seed: int
+    documents: pd.DataFrame, *, validation: float, test: float, by: str = "stratified", seed: int
 ) -> pd.DataFrame:
-    """Fill the ``split`` column of documents that have none; given splits stay.
+    """Fill the ``split`` column; splits a corpus prescribes stay.
 
-    A corpus that prescribes its test (or validation) split gets no more documents there: the rest
-    goes to train and to the splits it does not prescribe, in the proportion of their shares.
-    The result depends on ids, labels, shares and seed, not on the order of the rows.
+    A split that is missing is taken out of the documents without one, or, where all have one, out
+    of train. ``validation`` and ``test`` are shares of those documents, or counts from 1 on; train
+    gets the rest. ``by="stratified"`` shares out every label as evenly as can be, ``by="hash"``
+    decides by a document's id alone. The order of the rows is immaterial to both.
     """
-    unassigned = documents[documents["split"].isna()]
-    if unassigned.empty:
+    given = set(documents["split"].dropna())
+    sizes = {
+        name: size
+        for name, size in (("validation", validation), ("test", test))
+        if name not in given
+    }
+    unassigned = documents["split"].isna()
+    pool = documents[unassigned if unassigned.any() else documents["split"] == "train"]
+    if pool.empty or not (sizes or unassigned.any()):
         return documents
-    order = np.argsort([stable_rank(name, seed) for name in unassigned["id"]])
-    shuffled = unassigned.iloc[order]
-    labels = label_space(shuffled["labels"])
-    given = set(documents["split"].dropna()) - {"train"}
-    open_splits = [name for name in SPLITS if name not in given]
-    targets = encode_labels(shuffled["labels"], labels)
-    parts = stratify(targets, [shares[name] for name in open_splits])
+    deal = deal_by_hash if by == "hash" else deal_evenly
     split = documents["split"].astype(object)
-    split.loc[shuffled.index] = np.array(open_splits)[parts]
+    split.loc[pool.index] = deal(pool, shares_of(len(pool), sizes), seed=seed)
     return documents.assign(split=split)
+
+
+def shares_of(rows: int, sizes: Mapping[str, float]) -> dict[str, float]:
+    """Sizes given as shares or counts, as shares of ``rows``; train's is what they leave.
+
+    >>> shares_of(8, {"validation": 2, "test": 0.25})
+    {'train': 0.5, 'validation': 0.25, 'test': 0.25}
+    """
+    shares = {name: size if size < 1 else size / rows for name, size in sizes.items()}
+    rest = 1 - sum(shares.values())
+    if rest * rows < 1e-6:
+        asked = ", ".join(f"{name} {size:g}" for name, size in sizes.items())
+        raise CorpusError(f"{rows} documents to split leave none to train on: asked for {asked}")
+    return {"train": rest, **shares}
+
+
+def deal_evenly(documents: pd.DataFrame, shares: Mapping[str, float], *, seed: int) -> np.ndarray:
+    """The split of each document: exact sizes, every label shared as evenly as can be."""
+    order = np.argsort([stable_rank(name, seed) for name in documents["id"]])
+    label_sets = documents["labels"].iloc[order]
+    targets = encode_labels(label_sets, label_space(label_sets))
+    split = np.empty(len(documents), dtype=object)
+    parts = stratify(targets, part_sizes(len(documents), list(shares.values())))
+    split[order] = np.array(list(shares))[parts]
+    return split
+
+
+def deal_by_hash(documents: pd.DataFrame, shares: Mapping[str, float], *, seed: int) -> np.ndarray:
+    """The split of each document by its id alone: other documents may come and go.
+
+    The sizes are those of ``shares`` on average, not exactly.
+    """
+    ranks = [int.from_bytes(stable_rank(name, seed)[:6], "big") for name in documents["id"]]
+    bounds = np.cumsum([*shares.values()][:-1])
+    return np.array([*shares], dtype=object)[np.digitize(np.array(ranks) / 2**48, bounds)]
 
 
 def stable_rank(name: str, seed: int) -> bytes:
@@ -41,8 +79,8 @@ def stable_rank(name: str, seed: int) -> bytes:
     return sha256(f"{seed}:{name}".encode()).digest()
 
 
-def stratify(targets: sparse.csr_array, shares: Sequence[float]) -> np.ndarray:
-    """Assign each row to a part: rows are shared exactly, every label as evenly as can be.
+def stratify(targets: sparse.csr_array, sizes: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Assign each row to a part of the given size, every label as evenly as can be.
 
     Sechidis et al. 2011, On the Stratification of Multi-Label Data: the rarest label left is dealt
     out first, each of its rows to the part that lacks most of that label, then most rows. Unlike
@@ -51,7 +89,7 @@ def stratify(targets: sparse.csr_array, shares: Sequence[float]) -> np.ndarray:
     Returns the part of each row.
     """
     rows = targets.shape[0]
-    room = part_sizes(rows, shares)
+    room = np.array(sizes)
     by_label = sparse.csc_array(targets)
     left = np.asarray(by_label.sum(axis=0), dtype=int)
     wanted = np.outer(room / max(rows, 1), left)

@@ -1,6 +1,6 @@
 """What losses learn from: the label space, targets, label statistics."""
 
-from losslab.targets.labels import encode_labels, label_space
+from losslab.targets.labels import drop_rare_labels, encode_labels, label_space
 from losslab.targets.statistics import (
     GROUPS,
     cooccurrence,
@@ -14,6 +14,7 @@ __all__ = [
     "GROUPS",
     "cooccurrence",
     "describe_labels",
+    "drop_rare_labels",
     "encode_labels",
     "frequency_groups",
     "label_space",

@@ -1,5 +1,6 @@
 """The label space of a corpus and its documents' labels as a sparse matrix."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -27,3 +28,17 @@ def encode_labels(label_sets: Sequence[Iterable[str]], labels: Sequence[str]) ->
     flat = np.array([index for row in indices for index in row], dtype=np.int32)
     data = np.ones(len(flat), dtype=np.int8)
     return sparse.csr_array((data, flat, indptr), shape=(len(indices), len(labels)))
+
+
+def drop_rare_labels(
+    label_sets: Iterable[Iterable[str]], minimum: int
+) -> tuple[list[list[str]], dict[str, int]]:
+    """Label sets without the labels that fewer than ``minimum`` of them hold; those, and how often.
+
+    >>> drop_rare_labels([["a", "b"], ["b"]], 2)
+    ([['b'], ['b']], {'a': 1})
+    """
+    kept = [list(labels) for labels in label_sets]
+    frequencies = Counter(label for labels in kept for label in set(labels))
+    rare = {label: count for label, count in frequencies.items() if count < minimum}
+    return [[label for label in labels if label not in rare] for labels in kept], rare

@@ -2,31 +2,60 @@
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.corpora import READERS, assign_splits
-from losslab.parameters import Recipes, SplitOptions
-from losslab.targets import encode_labels, label_space
+from losslab.corpora import READERS, assign_splits, check_rejected
+from losslab.corpora.rules import SplitRule
+from losslab.parameters import Recipes
+from losslab.targets import drop_rare_labels, encode_labels, label_space
 
 logger = logging.getLogger(__name__)
 
 
-def parse_corpus(raw_files: Path, dataset: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the raw files: documents, and the rows that were set aside."""
-    corpus = READERS[dataset](raw_files)
-    logger.info(
-        "%s: %d documents, %d rows set aside", dataset, len(corpus.documents), len(corpus.rejected)
-    )
-    return corpus.documents, corpus.rejected
+REJECTED = "data/02_intermediate/{dataset}/rejected.csv"
+"""Where the catalog keeps the rejected rows."""
 
 
-def split_documents(parsed: pd.DataFrame, options: SplitOptions) -> pd.DataFrame:
-    """Put every document into train, validation or test."""
-    shares = options.model_dump(exclude={"seed"})
-    return assign_splits(parsed, shares, seed=options.seed)
+def parse_corpus(
+    raw_files: Path, dataset: str, reader: str | None, options: dict[str, Any]
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+    """Read the raw files: documents, the rows that were set aside, and an account of both."""
+    corpus = READERS[reader or dataset](raw_files, **options)
+    account = corpus.account()
+    logger.info("%s: %d documents", dataset, account["documents"])
+    for fate in ("rejected", "left_out"):
+        for reason, rows in account[fate].items():
+            logger.info("%s: %d rows %s: %s", dataset, rows, fate.replace("_", " "), reason)
+    return corpus.documents, corpus.rejected, account
+
+
+def split_documents(
+    parsed: pd.DataFrame,
+    corpus_notes: dict[str, Any],
+    dataset: str,
+    max_rejected: float,
+    min_label_frequency: int,
+    rule: SplitRule,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Drop rare labels and put every document into train, validation or test.
+
+    Here and not while parsing a corpus with too many broken rows ends the run, so that they have
+    been saved.
+    """
+    check_rejected(corpus_notes, limit=max_rejected, file=REJECTED.format(dataset=dataset))
+    label_sets, dropped = drop_rare_labels(parsed["labels"], min_label_frequency)
+    if dropped:
+        parsed = parsed.assign(labels=label_sets)
+        logger.info(
+            "%d labels with fewer documents than min_label_frequency (%d) dropped",
+            len(dropped),
+            min_label_frequency,
+        )
+    return assign_splits(parsed, **rule.model_dump()), {"dropped_labels": dropped}
 
 
 def encode_targets(documents: pd.DataFrame) -> tuple[list[str], sparse.csr_array]:

@@ -11,14 +11,21 @@ def create_pipeline() -> Pipeline:
         [
             Node(
                 nodes.parse_corpus,
-                ["raw_files", "params:dataset"],
-                ["parsed_documents", "rejected_rows"],
+                ["raw_files", "params:dataset", "params:reader", "params:corpus"],
+                ["parsed_documents", "rejected_rows", "corpus_notes"],
                 name="parse_corpus",
             ),
             Node(
                 nodes.split_documents,
-                ["parsed_documents", "params:split"],
-                "documents",
+                [
+                    "parsed_documents",
+                    "corpus_notes",
+                    "params:dataset",
+                    "params:max_rejected",
+                    "params:min_label_frequency",
+                    "params:split",
+                ],
+                ["documents", "split_notes"],
                 name="split_documents",
             ),
             Node(

@@ -1,0 +1,35 @@
+"""How a corpus is to be split; the values stand in ``conf/``."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+
+
+def _check_size(size: float) -> float:
+    if size <= 0 or (size >= 1 and size != int(size)):
+        raise ValueError(f"must be a share between 0 and 1, or a number of documents, got {size:g}")
+    return size
+
+
+Size = Annotated[float, AfterValidator(_check_size)]
+"""A share (below 1) or a number of documents (from 1 on)."""
+
+
+class SplitRule(BaseModel):
+    """Sizes of the splits a corpus does not prescribe, taken out of what is not in a given one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    by: Literal["stratified", "hash"]
+    validation: Size
+    test: Size
+    seed: int
+
+    @model_validator(mode="after")
+    def _leave_some(self) -> "SplitRule":
+        total = sum(size for size in (self.validation, self.test) if size < 1)
+        if total >= 1:
+            raise ValueError(
+                f"validation and test must leave something to train on, got {total:g} of all"
+            )
+        return self

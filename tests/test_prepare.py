@@ -1,0 +1,36 @@
+"""The commands that read a corpus, on made-up files."""
+
+import json
+
+import pandas as pd
+
+
+def newest(path):
+    return max(path.iterdir()) / path.name
+
+
+def prepare(kedro, *words):
+    return kedro("run", "--pipelines=prepare", "--to-outputs=targets", *words)
+
+
+def test_too_many_broken_rows_stop_the_run_and_are_kept(project, kedro):
+    file = project / "data/01_raw/cwe/2000.csv"
+    file.write_text(file.read_text() + "98,Torn\n99,Torn as well\n", encoding="utf-8")
+    done = prepare(kedro)
+    assert done.returncode == 1
+    assert "2 of 62 rows were rejected (3.2%)" in done.stderr
+    assert "row is cut short (2)" in done.stderr
+    assert "Traceback" not in done.stderr
+    kept = project / "data/02_intermediate/cwe/rejected.csv"
+    assert kept.relative_to(project).as_posix() in done.stderr
+    assert pd.read_csv(newest(kept))["line"].tolist() == [62, 63]
+    notes = json.loads(newest(project / "data/02_intermediate/cwe/corpus_notes.json").read_text())
+    assert notes["rejected"] == {"row is cut short": 2}
+
+
+def test_dataset_of_any_name_is_read_by_the_reader_named(project, kedro):
+    (project / "data/01_raw/cwe").rename(project / "data/01_raw/mine")
+    done = prepare(kedro, "--params=dataset=mine,reader=cwe,min_label_frequency=20")
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_parquet(newest(project / "data/03_primary/mine/documents.parquet"))) == 60
+    assert (project / "data/03_primary/mine/targets.npz").is_dir()
