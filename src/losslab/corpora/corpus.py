@@ -41,8 +41,10 @@ class Corpus:
         notes: dict[str, Any] | None = None,
     ) -> "Corpus":
         """Build the tables from rows."""
+        rows = list(documents)
+        split = pd.Series([row[-1] for row in rows], dtype=object)  # None stays None beside names
         return cls(
-            pd.DataFrame(list(documents), columns=DOCUMENT_COLUMNS),
+            pd.DataFrame(rows, columns=DOCUMENT_COLUMNS).assign(split=split),
             pd.DataFrame(list(rejected), columns=REJECTED_COLUMNS),
             notes or {},
         )

@@ -6,13 +6,14 @@ comes with the package ``cwe2``. Its consequences column reads
 ``::SCOPE:Integrity:IMPACT:Modify Memory:NOTE:free text::SCOPE:...::``.
 """
 
-import csv
 import re
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from losslab.corpora.collector import Collector
 from losslab.corpora.corpus import Corpus, CorpusError
+from losslab.corpora.raw_text import csv_records
+from losslab.corpora.rows import Document, LeftOut, Place
 
 FILE = "2000.csv"
 TEXT_COLUMNS = ("Name", "Description", "Extended Description")
@@ -30,24 +31,18 @@ def packaged_folder() -> Path:
 
 def read_cwe(folder: Path) -> Corpus:
     """Read ``2000.csv``; weaknesses without consequences are left out."""
-    path = folder / FILE
-    if not path.is_file():
-        raise CorpusError(f"{path} is missing; expected the CWE research view as CSV")
-    documents, rejected, without = [], [], 0
-    for line, row in _rows(path):
-        if None in row.values():
-            rejected.append((FILE, line, "row is cut short"))
-            continue
-        labels = consequence_labels(row[CONSEQUENCES])
-        text = "\n".join(part for part in (row[name].strip() for name in TEXT_COLUMNS) if part)
-        if not text:
-            rejected.append((FILE, line, "no text"))
-        elif not labels:
-            without += 1
-        else:
-            documents.append((f"CWE-{row['CWE-ID']}", text, labels, None))
-    notes = {"source": "cwe2", "file": FILE, "left_out": {"no consequences": without}}
-    return Corpus.of(documents, rejected, notes)
+    collector = Collector(folder)
+    columns = [*TEXT_COLUMNS, CONSEQUENCES, "CWE-ID"]
+    collector.gather(csv_records(folder / FILE, columns), _weakness)
+    return collector.corpus(source="cwe2", file=FILE)
+
+
+def _weakness(_: Place, row: dict[str, str]) -> Document:
+    labels = consequence_labels(row[CONSEQUENCES])
+    text = "\n".join(part for part in (row[name].strip() for name in TEXT_COLUMNS) if part)
+    if text and not labels:
+        raise LeftOut("no consequences")
+    return Document(f"CWE-{row['CWE-ID']}", text, labels)
 
 
 def consequence_labels(consequences: str) -> list[str]:
@@ -63,18 +58,3 @@ def consequence_labels(consequences: str) -> list[str]:
         for kind, name in FACT.findall(entry.split(":NOTE:")[0])
     }
     return sorted(facts)
-
-
-def _rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        reader = csv.DictReader(file)
-        try:
-            missing = {*TEXT_COLUMNS, CONSEQUENCES, "CWE-ID"} - set(reader.fieldnames or ())
-            if missing:
-                raise CorpusError(f"{path}: no column {', '.join(sorted(missing))}")
-            for row in reader:
-                yield reader.line_num, row
-        except UnicodeDecodeError as error:
-            raise CorpusError(
-                f"{path}: not UTF-8, found {error.object[error.start : error.end]!r}"
-            ) from error

@@ -14,7 +14,7 @@ def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
     >>> options_of(read)().model_dump()
     {'depth': 4}
     """
-    hints = get_type_hints(reader)
+    hints = get_type_hints(reader, include_extras=True)
     _, *arguments = signature(reader).parameters.values()
     fields: dict[str, Any] = {
         argument.name: (
