@@ -25,7 +25,7 @@ def test_too_many_broken_rows_stop_the_run_and_are_kept(project, kedro):
     assert kept.relative_to(project).as_posix() in done.stderr
     assert pd.read_csv(newest(kept))["line"].tolist() == [62, 63]
     notes = json.loads(newest(project / "data/02_intermediate/cwe/corpus_notes.json").read_text())
-    assert notes["rejected"] == {"row is cut short": 2}
+    assert notes["rejected"] == {"expected … fields, found …": 2}
 
 
 def test_dataset_of_any_name_is_read_by_the_reader_named(project, kedro):
