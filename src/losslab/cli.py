@@ -12,13 +12,14 @@ from kedro.pipeline import Pipeline
 from losslab.corpora import CorpusError
 from losslab.models.errors import EncoderError
 from losslab.parameters import unknown
+from losslab.targets import TargetsError
 from losslab.training.errors import NonFiniteLossError
 
 RUNNERS = ("SequentialRunner", "kedro.runner.SequentialRunner")
 """Trainings seed one global generator, so that two at a time in one process would mix their draws."""
 PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git": "gitpython"}
 """Packages whose name is not that of their module."""
-EXPLAINED = (DatasetError, CorpusError, EncoderError, NonFiniteLossError)
+EXPLAINED = (DatasetError, CorpusError, EncoderError, NonFiniteLossError, TargetsError)
 """Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
 
 

@@ -1,6 +1,35 @@
-"""What losses learn from: the label space, targets, label statistics."""
+"""What losses learn from: label space, targets, statistics, keywords, soft labels, groups."""
 
+from losslab.targets.errors import TargetsError
+from losslab.targets.groups import (
+    complete_groups,
+    group_by_coarse_class,
+    group_by_communities,
+    group_by_polarity,
+    group_by_prefix,
+    group_membership,
+    read_groups,
+    tabulate_groups,
+)
+from losslab.targets.keywords import (
+    check_labels_have_words,
+    mean_length,
+    tfidf_document_relevance,
+    tfidf_label_relevance,
+    word_document_relevance,
+    word_label_relevance,
+)
 from losslab.targets.labels import drop_rare_labels, encode_labels, label_space
+from losslab.targets.soft_labels import (
+    SoftLabels,
+    classic_soft_labels,
+    distilled_soft_labels,
+    document_label_relevance,
+    from_relevance,
+    keyword_soft_labels,
+    smooth_targets,
+    tfidf_soft_labels,
+)
 from losslab.targets.statistics import (
     GROUPS,
     cooccurrence,
@@ -9,15 +38,40 @@ from losslab.targets.statistics import (
     rebalancing_mu,
     tabulate_labels,
 )
+from losslab.targets.words import count_words
 
 __all__ = [
     "GROUPS",
+    "SoftLabels",
+    "TargetsError",
+    "check_labels_have_words",
+    "classic_soft_labels",
+    "complete_groups",
     "cooccurrence",
+    "count_words",
     "describe_labels",
+    "distilled_soft_labels",
+    "document_label_relevance",
     "drop_rare_labels",
     "encode_labels",
     "frequency_groups",
+    "from_relevance",
+    "group_by_coarse_class",
+    "group_by_communities",
+    "group_by_polarity",
+    "group_by_prefix",
+    "group_membership",
+    "keyword_soft_labels",
     "label_space",
+    "mean_length",
+    "read_groups",
     "rebalancing_mu",
+    "smooth_targets",
+    "tabulate_groups",
     "tabulate_labels",
+    "tfidf_document_relevance",
+    "tfidf_label_relevance",
+    "tfidf_soft_labels",
+    "word_document_relevance",
+    "word_label_relevance",
 ]
