@@ -1,5 +1,7 @@
 """Mistakes on the command line: one line that names the choices, no traceback, nothing run."""
 
+import tarfile
+
 import pytest
 from click.testing import CliRunner
 from kedro.framework.cli.project import run as kedro_run
@@ -51,6 +53,7 @@ def test_registry_is_listed_without_torch_or_transformers(kedro):
 
 @pytest.fixture
 def in_project(project, monkeypatch):
+    monkeypatch.delenv("LOSSLAB_MIRROR", raising=False)
     monkeypatch.chdir(project)
     bootstrap_project(project)
 
@@ -100,3 +103,40 @@ def test_broken_configuration_is_told_in_one_line(project, kedro):
     assert done.returncode == 1
     assert "parameters.yml" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_fetch_puts_raw_files_in_place_and_lists_them(project, kedro, tmp_path):
+    mirror = tmp_path / "mirror"
+    mirror.mkdir()
+    with tarfile.open(mirror / "trec.tar.xz", "w:xz") as archive:
+        archive.add(project / "conf" / "base", arcname="trec")
+    done = kedro("fetch", "trec", "cwe", LOSSLAB_MIRROR=str(mirror))
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        "trec: data/01_raw/trec",
+        "cwe: comes with the package cwe2",
+    ]
+    assert (project / "data/01_raw/trec/globals.yml").is_file()
+    listed = [line.split()[:2] for line in kedro("fetch", "--list").stdout.splitlines()]
+    assert ["trec", "yes"] in listed
+    assert ["yelp", "no"] in listed
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["reters"], "Error: unknown dataset 'reters'; did you mean 'reuters'?"),
+        (["toxic"], "Error: toxic: it has to be fetched by hand"),
+        ([], "Error: name one or more datasets; kedro fetch --list shows them"),
+    ],
+)
+def test_fetch_that_cannot_be_done_fails_with_advice(in_project, words, message):
+    result = CliRunner().invoke(cli, ["fetch", *words])
+    assert result.exit_code != 0
+    assert message in result.output
+
+
+def test_fetch_goes_on_after_a_dataset_that_failed(in_project):
+    result = CliRunner().invoke(cli, ["fetch", "toxic", "cwe"])
+    assert result.exit_code == 1
+    assert "cwe: comes with the package cwe2" in result.output

@@ -1,6 +1,9 @@
-"""The project's own commands: ``kedro run`` that answers a user's mistake with one line."""
+"""The project's own commands: ``kedro run`` that answers a mistake with one line, ``kedro fetch``."""
 
+import os
+import sys
 from collections.abc import Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -8,8 +11,12 @@ from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import pipelines as registry
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
+from kedro.utils import find_kedro_project
 
 from losslab.corpora import CorpusError
+from losslab.corpora.fetch import FetchError, Ways, overview
+from losslab.corpora.fetch import fetch as fetch_raw_files
+from losslab.corpora.sources import SOURCES
 from losslab.models.errors import EncoderError
 from losslab.parameters import unknown
 from losslab.targets import TargetsError
@@ -46,6 +53,47 @@ def run(**options: Any) -> Any:
             raise
         advice = f"; install it: pip install {PACKAGES.get(module, module)}" if module else ""
         raise click.ClickException(f"{error}{advice}") from error
+
+
+@cli.command()
+@click.argument("datasets", nargs=-1)
+@click.option("--list", "listing", is_flag=True, help="Show every dataset and whether it is there.")
+@click.option("--force", is_flag=True, help="Fetch again what is there.")
+def fetch(datasets: tuple[str, ...], listing: bool, force: bool) -> None:
+    """Put the raw files of DATASETS into data/01_raw.
+
+    They come from their publishers, or from LOSSLAB_MIRROR, a folder or address of
+    <dataset>.tar.xz archives. Where a licence forbids it, the steps to take are printed.
+    """
+    project = find_kedro_project(Path.cwd()) or Path.cwd()
+    raw = Path(os.path.relpath(project / "data" / "01_raw"))
+    _check("dataset", datasets, SOURCES)
+    if listing:
+        _print_table(overview(raw))
+        return
+    if not datasets:
+        raise click.UsageError("name one or more datasets; kedro fetch --list shows them")
+    done = [_fetched(name, raw, force) for name in datasets]  # each, whatever befell the others
+    if not all(done):
+        raise click.exceptions.Exit(1)
+
+
+def _fetched(dataset: str, raw: Path, force: bool) -> bool:
+    """Fetch a dataset and tell what became of it."""
+    ways = Ways(mirror=os.environ.get("LOSSLAB_MIRROR"), progress=sys.stderr.isatty())
+    try:
+        folder = fetch_raw_files(dataset, raw, ways, force=force)
+    except FetchError as error:
+        click.echo(f"Error: {error}", err=True)
+        return False
+    click.echo(f"{dataset}: {folder or SOURCES[dataset].ready}")
+    return True
+
+
+def _print_table(rows: list[dict[str, str]]) -> None:
+    widths = {key: max(len(row[key]) for row in [*rows, {key: key}]) for key in rows[0]}
+    for row in [{key: key for key in widths}, *rows]:
+        click.echo("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())
 
 
 def _check_names(options: dict[str, Any]) -> None:

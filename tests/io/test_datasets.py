@@ -120,16 +120,45 @@ def test_raw_folder_is_the_projects_own_where_it_exists(tmp_path):
     dataset = RawFolderDataset(dataset="cwe", filepath=(tmp_path / "cwe").as_posix())
     assert (dataset.load() / "2000.csv").is_file()
     (tmp_path / "cwe").mkdir()
+    (tmp_path / "cwe" / "2000.csv").touch()
     assert dataset.load() == tmp_path / "cwe"
 
 
-def test_missing_raw_files_are_named(tmp_path):
-    dataset = RawFolderDataset(dataset="reuters", filepath=(tmp_path / "reuters").as_posix())
+def raw_folder(tmp_path, dataset):
+    return RawFolderDataset(dataset=dataset, filepath=(tmp_path / dataset).as_posix())
+
+
+def test_missing_raw_files_come_with_the_command_that_gets_them(tmp_path):
+    dataset = raw_folder(tmp_path, "reuters")
     assert not dataset.exists()
-    with pytest.raises(DatasetError, match="raw files of 'reuters' are missing"):
+    with pytest.raises(
+        DatasetError, match=r"raw files of 'reuters' are missing: kedro fetch reuters$"
+    ):
         dataset.load()
     with pytest.raises(DatasetError, match="read only"):
         dataset.save(Path())
+
+
+def test_missing_licensed_files_come_with_the_steps_to_get_them(tmp_path):
+    with pytest.raises(DatasetError, match=r"'yelp' are missing: .*by hand") as told:
+        raw_folder(tmp_path, "yelp").load()
+    assert f"put both files into {tmp_path / 'yelp'}" in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["simulated", "my_tickets"])
+def test_the_folder_of_a_dataset_that_none_can_fetch_is_left_to_its_reader(tmp_path, name):
+    assert raw_folder(tmp_path, name).exists()
+    assert raw_folder(tmp_path, name).load() == tmp_path / name
+
+
+def test_a_sample_is_told_on_each_load(tmp_path, caplog):
+    (tmp_path / "yelp").mkdir()
+    (tmp_path / "yelp" / "train.csv").write_text("1,a")
+    raw_folder(tmp_path, "yelp").load()
+    assert not caplog.records
+    (tmp_path / "yelp.origin.json").write_text('{"sample": true}')
+    raw_folder(tmp_path, "yelp").load()
+    assert "'yelp' is a sample" in caplog.text
 
 
 def test_figures_are_previewed_as_figures(tmp_path):

@@ -1,11 +1,16 @@
 """The raw files of a corpus: a folder of the project, or of an installed package."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
 from losslab.corpora import PACKAGED
+from losslab.corpora.fetch import advice, is_sample, is_there
+from losslab.corpora.sources import SOURCES
+
+logger = logging.getLogger(__name__)
 
 
 class RawFolderDataset(AbstractDataset[None, Path]):
@@ -19,21 +24,30 @@ class RawFolderDataset(AbstractDataset[None, Path]):
         self.metadata = metadata
 
     def load(self) -> Path:
-        """The folder, or an error that says which one is missing."""
-        if self._folder.is_dir():
+        """The folder, or an error that says how to get its files.
+
+        A dataset we do not know is one's own: its reader says which file it misses.
+        """
+        if is_there(self._folder):
+            if is_sample(self._folder):
+                logger.warning("'%s' is a sample, too small for a result", self._dataset)
             return self._folder
         if self._dataset in PACKAGED:
             return PACKAGED[self._dataset]()
-        raise DatasetError(
-            f"the raw files of '{self._dataset}' are missing: no folder {self._folder}"
-        )
+        if self._can_be_fetched():
+            how = advice(self._dataset, self._folder)
+            raise DatasetError(f"the raw files of '{self._dataset}' are missing: {how}")
+        return self._folder
 
     def save(self, data: None) -> None:
         """Refuse: raw files are never written by a pipeline."""
         raise DatasetError("raw files are read only")
 
     def _exists(self) -> bool:
-        return self._dataset in PACKAGED or self._folder.is_dir()
+        return not self._can_be_fetched() or is_there(self._folder)
+
+    def _can_be_fetched(self) -> bool:
+        return self._dataset in SOURCES and not SOURCES[self._dataset].ready
 
     def _describe(self) -> dict[str, Any]:
         return {"dataset": self._dataset, "folder": str(self._folder)}
