@@ -20,7 +20,7 @@ from losslab.corpora import CorpusError
             "unknown parameter 'db_loss.gama'; did you mean 'db_loss.gamma'?",
         ),
         (["--params=recipe=papre"], "unknown recipe 'papre'; "),
-        (["--params=dataset=nowhere"], "unknown dataset 'nowhere'; choose from cwe"),
+        (["--params=dataset=nowhere"], "unknown dataset 'nowhere'; choose from "),
         (["--env=tset"], "unknown environment 'tset'; did you mean 'test'?"),
         (["--pipelines=dbloss"], "unknown pipeline 'dbloss'; did you mean 'db_loss'?"),
         (["--nodes=trian"], "unknown node 'trian'"),
