@@ -59,6 +59,8 @@ def test_completing_twice_changes_nothing(parameters):
         ({"reader": "cew"}, "unknown reader 'cew'; did you mean 'cwe'"),
         ({"reader": "cwe", "dataset": "../mine"}, "'dataset': must do as a folder's name"),
         ({"corpus": {"depth": 3}}, "unknown parameter 'corpus.depth'"),
+        ({"unbalance": {"ratio": 100, "size": 5}}, "'unbalance': give either ratio .* or size"),
+        ({"unbalance": {"ratoi": 100}}, "unknown parameter 'unbalance.ratoi'; did you mean"),
         ({"task": "double"}, "unknown task 'double'; choose from multi, single"),
         ({"max_rejected": 2}, "parameter 'max_rejected': .*less than or equal to 1, got 2"),
     ],

@@ -34,3 +34,28 @@ def test_dataset_of_any_name_is_read_by_the_reader_named(project, kedro):
     assert done.returncode == 0, done.stderr
     assert len(pd.read_parquet(newest(project / "data/03_primary/mine/documents.parquet"))) == 60
     assert (project / "data/03_primary/mine/targets.npz").is_dir()
+
+
+def test_single_task_is_refused_where_documents_have_several_labels(kedro):
+    done = prepare(kedro, "--params=task=single")
+    assert done.returncode == 1
+    assert "task is single, but of 60 documents 60 have several labels" in done.stderr
+
+
+def test_corpus_is_described_after_its_labels_were_thinned_out(project, kedro):
+    label = "Scope: Integrity"
+    done = kedro(
+        "run",
+        "--pipelines=targets",
+        "--to-outputs=corpus_table",
+        f"--params=unbalance.labels=['{label}'],unbalance.size=3,split.by=hash",
+    )
+    assert done.returncode == 0, done.stderr
+    folder = project / "data/03_primary/cwe"
+    documents = pd.read_parquet(newest(folder / "documents.parquet"))
+    train = documents[documents["split"] == "train"]["labels"]
+    assert sum(label in labels for labels in train) == 3
+    summary = json.loads(newest(folder / "corpus_summary.json").read_text())
+    assert summary["documents_undersampled"] == 60 - len(documents) > 0
+    table = pd.read_csv(newest(folder / "corpus_table.csv"))
+    assert table["instances"].tolist()[0] == len(documents)

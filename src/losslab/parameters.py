@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.functional_validators import AfterValidator
 
 from losslab.corpora import READERS, reader_options
-from losslab.corpora.rules import SplitRule
+from losslab.corpora.rules import SplitRule, UnbalanceRule
 from losslab.losses import LOSSES, LossSpec, Option
 from losslab.training.budget import Budget
 
@@ -160,6 +160,7 @@ def parameter_model(reader: str, named: bool = False) -> type[Frozen]:
         seed=(Annotated[int, Field(ge=0, strict=True)], ...),
         seeds=(Annotated[int, Field(ge=1, strict=True)], ...),
         split=(SplitRule, ...),
+        unbalance=(UnbalanceRule | None, ...),
         frequency_groups=(GroupOptions, ...),
         threshold=(ThresholdOptions, ...),
         recipes=(Recipes, ...),
@@ -204,7 +205,7 @@ def _explain(fault: Any, model: Any) -> str:
     if fault["type"] == "extra_forbidden":
         prefix = "".join(f"{part}." for part in path[:-1])
         for part in path[:-1]:
-            model = model.model_fields[part].annotation
+            model = _model_in(model.model_fields[part].annotation)
         return unknown("parameter", name, [f"{prefix}{known}" for known in model.model_fields])
     if fault["type"] == "literal_error":
         choices = fault["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
@@ -214,3 +215,10 @@ def _explain(fault: Any, model: Any) -> str:
     if fault["type"] == "value_error":
         return f"parameter '{name}': {fault['ctx']['error']}"
     return f"parameter '{name}': {fault['msg']}, got {fault['input']!r}"
+
+
+def _model_in(annotation: Any) -> Any:
+    """The parameter model of a field that may also be null."""
+    return next(
+        kind for kind in (annotation, *get_args(annotation)) if hasattr(kind, "model_fields")
+    )

@@ -1,8 +1,8 @@
-"""How a corpus is to be split; the values stand in ``conf/``."""
+"""How a corpus is to be split and unbalanced; the values stand in ``conf/``."""
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 
 def _check_size(size: float) -> float:
@@ -32,4 +32,22 @@ class SplitRule(BaseModel):
             raise ValueError(
                 f"validation and test must leave something to train on, got {total:g} of all"
             )
+        return self
+
+
+class UnbalanceRule(BaseModel):
+    """Which labels of the training split to make rare, and how rare: give ``ratio`` or ``size``."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    labels: list[str] | None = Field(None, description="null: each label")
+    keep: list[str] = Field([], description="labels to leave as they are")
+    ratio: float | None = Field(None, gt=1, description="100: one document of a hundred stays")
+    size: int | None = Field(None, ge=1, description="so many documents stay")
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> "UnbalanceRule":
+        if (self.ratio is None) == (self.size is None):
+            raise ValueError("give either ratio (100 for 1:100) or size (documents per label)")
         return self

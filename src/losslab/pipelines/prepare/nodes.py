@@ -9,7 +9,9 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.corpora import READERS, assign_splits, check_rejected
-from losslab.corpora.rules import SplitRule
+from losslab.corpora.rules import SplitRule, UnbalanceRule
+from losslab.corpora.summary import check_one_label, tell
+from losslab.corpora.unbalance import undersample
 from losslab.parameters import Recipes
 from losslab.targets import drop_rare_labels, encode_labels, label_space
 
@@ -26,10 +28,9 @@ def parse_corpus(
     """Read the raw files: documents, the rows that were set aside, and an account of both."""
     corpus = READERS[reader or dataset](raw_files, **options)
     account = corpus.account()
-    logger.info("%s: %d documents", dataset, account["documents"])
-    for fate in ("rejected", "left_out"):
-        for reason, rows in account[fate].items():
-            logger.info("%s: %d rows %s: %s", dataset, rows, fate.replace("_", " "), reason)
+    logger.info(
+        "%s: %s", dataset, "; ".join([f"{len(corpus.documents):,} documents", *tell(account)])
+    )
     return corpus.documents, corpus.rejected, account
 
 
@@ -40,8 +41,9 @@ def split_documents(
     max_rejected: float,
     min_label_frequency: int,
     rule: SplitRule,
+    unbalance: UnbalanceRule | None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """Drop rare labels and put every document into train, validation or test.
+    """Drop rare labels, put every document into train, validation or test, make labels rare.
 
     Here and not while parsing a corpus with too many broken rows ends the run, so that they have
     been saved.
@@ -50,16 +52,17 @@ def split_documents(
     label_sets, dropped = drop_rare_labels(parsed["labels"], min_label_frequency)
     if dropped:
         parsed = parsed.assign(labels=label_sets)
-        logger.info(
-            "%d labels with fewer documents than min_label_frequency (%d) dropped",
-            len(dropped),
-            min_label_frequency,
-        )
-    return assign_splits(parsed, **rule.model_dump()), {"dropped_labels": dropped}
+    documents = assign_splits(parsed, **rule.model_dump())
+    if unbalance is not None:
+        documents = undersample(documents, **unbalance.model_dump()).reset_index(drop=True)
+    taken = len(parsed) - len(documents)
+    return documents, {"dropped_labels": dropped, "documents_undersampled": taken}
 
 
-def encode_targets(documents: pd.DataFrame) -> tuple[list[str], sparse.csr_array]:
-    """The label space, and documents x labels."""
+def encode_targets(documents: pd.DataFrame, task: str) -> tuple[list[str], sparse.csr_array]:
+    """The label space of all splits, and documents x labels."""
+    if task == "single":
+        check_one_label(documents)
     labels = label_space(documents["labels"])
     return labels, encode_labels(documents["labels"], labels)
 

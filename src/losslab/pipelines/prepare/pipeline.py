@@ -24,12 +24,16 @@ def create_pipeline() -> Pipeline:
                     "params:max_rejected",
                     "params:min_label_frequency",
                     "params:split",
+                    "params:unbalance",
                 ],
                 ["documents", "split_notes"],
                 name="split_documents",
             ),
             Node(
-                nodes.encode_targets, "documents", ["label_space", "targets"], name="encode_targets"
+                nodes.encode_targets,
+                ["documents", "params:task"],
+                ["label_space", "targets"],
+                name="encode_targets",
             ),
             Node(
                 nodes.compute_features,

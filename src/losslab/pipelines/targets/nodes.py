@@ -1,13 +1,17 @@
 """What the training split says about its labels."""
 
+import logging
 from typing import Any
 
 import pandas as pd
 from scipy import sparse
 
 from losslab.corpora import SPLITS
+from losslab.corpora.summary import examine_splits, tabulate_corpus, tell
 from losslab.parameters import GroupOptions
 from losslab.targets import cooccurrence, describe_labels, frequency_groups, tabulate_labels
+
+logger = logging.getLogger(__name__)
 
 
 def compute_label_statistics(
@@ -21,6 +25,24 @@ def compute_label_statistics(
     statistics = describe_labels(parts["train"])
     groups = frequency_groups(statistics["frequencies"], **options.model_dump())
     return {**statistics, "groups": groups}, tabulate_labels(label_space, groups, **parts)
+
+
+def describe_corpus(
+    documents: pd.DataFrame,
+    targets: sparse.csr_array,
+    corpus_notes: dict[str, Any],
+    split_notes: dict[str, Any],
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table of the corpus's sizes, and counts of all that was set aside or looks odd."""
+    found = {
+        "labels_dropped": len(split_notes["dropped_labels"]),
+        "documents_undersampled": split_notes["documents_undersampled"],
+        **examine_splits(documents, targets),
+    }
+    for sentence in tell(found):
+        logger.info(sentence)
+    read = {key: corpus_notes[key] for key in ("notes", "rejected", "left_out")}
+    return tabulate_corpus(documents, targets), {**read, **found}
 
 
 def count_cooccurrence(targets: sparse.csr_array, documents: pd.DataFrame) -> sparse.csr_array:

@@ -1,4 +1,4 @@
-"""targets - label statistics, frequency groups, co-occurrence."""
+"""targets - label statistics, frequency groups, co-occurrence, the table of the corpus."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -14,6 +14,12 @@ def create_pipeline() -> Pipeline:
                 ["targets", "label_space", "documents", "params:frequency_groups"],
                 ["label_statistics", "label_table"],
                 name="compute_label_statistics",
+            ),
+            Node(
+                nodes.describe_corpus,
+                ["documents", "targets", "corpus_notes", "split_notes"],
+                ["corpus_table", "corpus_summary"],
+                name="describe_corpus",
             ),
             Node(
                 nodes.count_cooccurrence,
