@@ -24,6 +24,12 @@ from pydantic.functional_validators import AfterValidator
 from losslab.corpora import READERS, reader_options
 from losslab.corpora.rules import SplitRule, UnbalanceRule
 from losslab.losses import LOSSES, LossSpec, Option
+from losslab.targets.options import (
+    ElementOptions,
+    KeywordOptions,
+    LabelGroupOptions,
+    SoftLabelOptions,
+)
 from losslab.training.budget import Budget
 
 
@@ -162,6 +168,10 @@ def parameter_model(reader: str, named: bool = False) -> type[Frozen]:
         split=(SplitRule, ...),
         unbalance=(UnbalanceRule | None, ...),
         frequency_groups=(GroupOptions, ...),
+        keywords=(KeywordOptions, ...),
+        soft_labels=(SoftLabelOptions, ...),
+        label_groups=(LabelGroupOptions, ...),
+        element_keywords=(ElementOptions, ...),
         threshold=(ThresholdOptions, ...),
         recipes=(Recipes, ...),
         **losses,

@@ -14,7 +14,7 @@ def register_pipelines() -> dict[str, Pipeline]:
     reporting = report.create_pipeline(TRAINABLE)
     return {
         "prepare": prepare.create_pipeline(),
-        "targets": upstream,
+        "targets": sum((source() for source in targets.SOURCES.values()), upstream),
         **{name: upstream + pipeline for name, pipeline in single.items()},
         "all_losses": every,
         "report": reporting,

@@ -97,3 +97,17 @@ def test_distilled_labels_refuse_a_broken_baseline():
 def test_large_relevance_does_not_overflow():
     soft = SoftLabels(np.array([[1e4, -1e4, 1e4]], dtype=np.float32))
     assert np.allclose(soft(np.array([0])), [[0.5, 0, 0.5]])
+
+
+def test_documents_are_asked_for_by_their_rows_in_the_corpus(factors):
+    plain = SoftLabels(*factors)
+    named = SoftLabels(*factors, rows=np.arange(100, 160, 2))
+    assert np.allclose(named(np.array([158, 100])), plain(np.array([29, 0])))
+    assert np.allclose(np.vstack(list(named.blocks(11))), plain(np.arange(30)))
+
+
+@pytest.mark.parametrize("row", [99, 101, 160])
+def test_rows_outside_training_are_named(factors, row):
+    named = SoftLabels(*factors, rows=np.arange(100, 160, 2))
+    with pytest.raises(TargetsError, match=f"no soft labels for row {row}: .* 30 training"):
+        named(np.array([100, row]))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from losslab.targets import TargetsError, count_words
+from losslab.targets import TargetsError, count_words, find_words
 
 TEXTS = st.lists(st.lists(st.sampled_from(["ab", "cd", "ef", "gh"]), max_size=6), min_size=1)
 SPACED = r"[^ ]+"
@@ -53,3 +53,23 @@ def test_chinese_is_cut_into_words():
 def test_unknown_segmenter_is_named():
     with pytest.raises(TargetsError, match=r"'mecab'; choose from jieba"):
         count_words(["a"], segmenter="mecab")
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.text(alphabet="aB ,.-é1\n", max_size=30), st.booleans())
+def test_words_found_in_a_text_are_those_that_are_counted(text, lowercase):
+    found = find_words(text, lowercase=lowercase)
+    for word, start, end in found:
+        assert word == (text[start:end].lower() if lowercase else text[start:end])
+    if found:
+        counts, vocabulary = count_words([text], lowercase=lowercase)
+        assert Counter(word for word, _, _ in found) == dict(
+            zip(vocabulary, counts.toarray()[0].tolist(), strict=True)
+        )
+
+
+def test_chinese_words_are_found_where_they_stand():
+    pytest.importorskip("rjieba")
+    text = "我们 喜欢苹果。"
+    places = {word: text[start:end] for word, start, end in find_words(text, segmenter="jieba")}
+    assert places == {"我们": "我们", "喜欢": "喜欢", "苹果": "苹果"}

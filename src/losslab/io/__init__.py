@@ -4,6 +4,7 @@ from losslab.io.files import CSVDataset, FigureDataset, JSONDataset, ParquetData
 from losslab.io.matrices import SparseMatrixDataset, TensorsDataset
 from losslab.io.page import PageDataset
 from losslab.io.raw import RawFolderDataset
+from losslab.io.soft_labels import SoftLabelsDataset
 
 __all__ = [
     "CSVDataset",
@@ -12,6 +13,7 @@ __all__ = [
     "PageDataset",
     "ParquetDataset",
     "RawFolderDataset",
+    "SoftLabelsDataset",
     "SparseMatrixDataset",
     "TensorsDataset",
 ]

@@ -1,5 +1,11 @@
 """What losses learn from: label space, targets, statistics, keywords, soft labels, groups."""
 
+from losslab.targets.elements import (
+    ElementKeywords,
+    element_groups,
+    find_element_keywords,
+    select_documents,
+)
 from losslab.targets.errors import TargetsError
 from losslab.targets.groups import (
     complete_groups,
@@ -11,6 +17,7 @@ from losslab.targets.groups import (
     read_groups,
     tabulate_groups,
 )
+from losslab.targets.keyword_table import tabulate_keywords, word_contributions
 from losslab.targets.keywords import (
     check_labels_have_words,
     mean_length,
@@ -38,10 +45,11 @@ from losslab.targets.statistics import (
     rebalancing_mu,
     tabulate_labels,
 )
-from losslab.targets.words import count_words
+from losslab.targets.words import count_words, find_words
 
 __all__ = [
     "GROUPS",
+    "ElementKeywords",
     "SoftLabels",
     "TargetsError",
     "check_labels_have_words",
@@ -53,7 +61,10 @@ __all__ = [
     "distilled_soft_labels",
     "document_label_relevance",
     "drop_rare_labels",
+    "element_groups",
     "encode_labels",
+    "find_element_keywords",
+    "find_words",
     "frequency_groups",
     "from_relevance",
     "group_by_coarse_class",
@@ -66,12 +77,15 @@ __all__ = [
     "mean_length",
     "read_groups",
     "rebalancing_mu",
+    "select_documents",
     "smooth_targets",
     "tabulate_groups",
+    "tabulate_keywords",
     "tabulate_labels",
     "tfidf_document_relevance",
     "tfidf_label_relevance",
     "tfidf_soft_labels",
+    "word_contributions",
     "word_document_relevance",
     "word_label_relevance",
 ]

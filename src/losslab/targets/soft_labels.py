@@ -37,12 +37,15 @@ class SoftLabels:
 
     A block is ``documents[rows] @ words``, put through softmax where ``softmax`` is set, plus
     ``floor``. Without ``words`` the rows of ``documents`` (sparse or dense) stand for themselves.
+    ``rows`` are the numbers the documents go by, in ascending order: soft labels cover the training
+    documents, and are asked for by rows of the corpus. Without it they are counted from 0.
     """
 
     documents: Any
     words: sparse.csr_array | None = None
     softmax: bool = True
     floor: float = 0.0
+    rows: np.ndarray | None = None
 
     def __len__(self) -> int:
         return int(self.documents.shape[0])
@@ -52,8 +55,13 @@ class SoftLabels:
         block = self.relevance(rows)
         return (softmax(block) if self.softmax else block) + block.dtype.type(self.floor)
 
+    def document(self, row: int) -> Any:
+        """What the soft labels of one document are made from: 1 x words, or 1 x labels."""
+        return self.documents[self._places(np.array([row]))]
+
     def relevance(self, rows: np.ndarray) -> np.ndarray:
         """What the soft labels of the chosen documents are made from: rows x labels."""
+        rows = self._places(rows)
         if self.words is None:
             block = self.documents[rows]
             return np.asarray(block.toarray() if sparse.issparse(block) else block)
@@ -66,16 +74,27 @@ class SoftLabels:
         """All documents in order, ``size`` at a time; ``workers`` threads work ahead."""
         if self.words is not None:
             _ = self._parts  # once, before threads ask for it side by side
-        starts = range(0, len(self), size)
-        ranges = (np.arange(start, min(start + size, len(self))) for start in starts)
+        names = np.arange(len(self)) if self.rows is None else self.rows
         with ThreadPoolExecutor(workers) as pool:
             ahead: deque[Any] = deque()
-            for rows in ranges:
-                ahead.append(pool.submit(self, rows))
+            for start in range(0, len(self), size):
+                ahead.append(pool.submit(self, names[start : start + size]))
                 if len(ahead) > workers:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
+
+    def _places(self, rows: np.ndarray) -> np.ndarray:
+        if self.rows is None:
+            return rows
+        places = np.searchsorted(self.rows, rows)
+        strange = self.rows.take(places, mode="clip") != rows
+        if strange.any():
+            raise TargetsError(
+                f"no soft labels for row {np.asarray(rows)[strange][0]}: they are made for the "
+                f"{len(self)} training documents only"
+            )
+        return places
 
     @cached_property
     def _parts(self) -> tuple[sparse.csr_array, np.ndarray, sparse.csr_array, sparse.csr_array]:
@@ -106,10 +125,14 @@ def softmax(relevance: np.ndarray) -> np.ndarray:
 
 
 def from_relevance(
-    documents: sparse.csr_array, words: sparse.csr_array, length: float
+    documents: sparse.csr_array,
+    words: sparse.csr_array,
+    length: float,
+    *,
+    rows: np.ndarray | None = None,
 ) -> SoftLabels:
     """d = softmax of ILR (eq. 7, 8): documents x words times words x labels, over ``length``."""
-    return SoftLabels(documents / documents.dtype.type(length), words)
+    return SoftLabels(documents / documents.dtype.type(length), words, rows=rows)
 
 
 def document_label_relevance(
@@ -172,7 +195,7 @@ def classic_soft_labels(
     return _deliver(smooth_targets(targets, eps=eps), block_size)
 
 
-def smooth_targets(targets: Any, *, eps: float) -> SoftLabels:
+def smooth_targets(targets: Any, *, eps: float, rows: np.ndarray | None = None) -> SoftLabels:
     """``classic_soft_labels``, made when they are needed."""
     if not 0 <= eps <= 1:
         raise TargetsError(f"eps must lie in [0, 1], got {eps:g}")
@@ -181,7 +204,8 @@ def smooth_targets(targets: Any, *, eps: float) -> SoftLabels:
     carried.data *= np.repeat((1 - eps) / np.maximum(sizes, 1), np.diff(carried.indptr))
     bare = sparse.csr_array((sizes == 0).astype(np.float64)[:, None])
     even = sparse.csr_array(np.full((1, labels), (1 - eps) / labels))
-    return SoftLabels(sparse.csr_array(carried + bare @ even), softmax=False, floor=eps / labels)
+    shared = sparse.csr_array(carried + bare @ even)
+    return SoftLabels(shared, softmax=False, floor=eps / labels, rows=rows)
 
 
 def distilled_soft_labels(logits: np.ndarray) -> np.ndarray:

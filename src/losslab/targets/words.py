@@ -1,6 +1,7 @@
 """Words of texts, counted: the matrix that keywords and soft labels are made from."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy import sparse
@@ -44,9 +45,32 @@ def count_words(
     return sparse.csr_array(counts), list(vectoriser.get_feature_names_out())
 
 
+def find_words(
+    text: str, *, lowercase: bool = True, token_pattern: str = WORD, segmenter: str | None = None
+) -> list[tuple[str, int, int]]:
+    """The words of a text as ``count_words`` counts them, with where each begins and ends.
+
+    >>> find_words("A cat.")
+    [('a', 0, 1), ('cat', 2, 5)]
+    """
+    pattern, found, offset = re.compile(token_pattern), [], 0
+    for piece in _cutter(segmenter)(text):
+        for match in pattern.finditer(piece):
+            word, (start, end) = match[pattern.groups], match.span(pattern.groups)
+            found.append((word.lower() if lowercase else word, offset + start, offset + end))
+        offset += len(piece)
+    return found
+
+
 def _segment(texts: Sequence[str], segmenter: str | None) -> Sequence[str]:
+    cut = _cutter(segmenter)
+    return texts if segmenter is None else [" ".join(cut(text)) for text in texts]
+
+
+def _cutter(segmenter: str | None) -> Callable[[str], list[str]]:
+    """What cuts a text into pieces that make it up again."""
     if segmenter is None:
-        return texts
+        return lambda text: [text]
     if segmenter not in SEGMENTERS:
         raise TargetsError(f"unknown segmenter {segmenter!r}; choose from {', '.join(SEGMENTERS)}")
     try:
@@ -55,4 +79,4 @@ def _segment(texts: Sequence[str], segmenter: str | None) -> Sequence[str]:
         raise TargetsError(
             "the segmenter 'jieba' is not installed; it comes with pip install 'losslab[chinese]'"
         ) from error
-    return [" ".join(rjieba.cut(text)) for text in texts]
+    return rjieba.cut

@@ -1,3 +1,4 @@
 from losslab.pipelines.targets.pipeline import create_pipeline
+from losslab.pipelines.targets.sources import SOURCES
 
-__all__ = ["create_pipeline"]
+__all__ = ["SOURCES", "create_pipeline"]
