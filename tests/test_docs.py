@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import data_docs  # noqa: E402
 from loss_docs import PAGE, render  # noqa: E402
 
 
@@ -21,3 +22,8 @@ def test_the_page_has_a_measured_cost_for_every_loss_and_none_is_over_its_limit(
     for name in LOSSES:
         assert f"| {name} |" in " ".join(cost.split())
     assert "over the limit" not in cost
+
+
+def test_the_page_on_data_is_what_the_sources_and_environments_give():
+    current = data_docs.PAGE.read_text(encoding="utf-8")
+    assert data_docs.render(current) == current, "run: python tools/data_docs.py"

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from losslab.corpora.collector import Collector
-from losslab.corpora.corpus import Corpus
+from losslab.corpora.corpus import Corpus, CorpusError
 from losslab.corpora.raw_text import csv_records, json_lines
 from losslab.corpora.rows import Document, Place, Row, RowFault
 
@@ -114,8 +114,10 @@ def split_labels(cell: Any, separator: str) -> list[str]:
 
 
 def _found(folder: Path, file: str) -> Path:
-    inside = folder / file
-    return inside if inside.exists() or not Path(file).exists() else Path(file)
+    for path in (folder / file, Path(file)):
+        if path.exists() or Path(file).is_absolute():
+            return path
+    raise CorpusError(f"{file} is neither in {folder} nor in {Path.cwd()}; give its path")
 
 
 def _collect(folder: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
