@@ -13,6 +13,7 @@ from mlflow.tracking import MlflowClient
 from losslab.parameters import TRAINABLE
 
 LOSSES = TRAINABLE
+CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
 
 
 def newest(folder: Path) -> Path:
@@ -53,7 +54,7 @@ def test_report_is_versioned_self_contained_and_copied_to_latest(finished):
     page = newest(folder / "report.html").read_text()
     assert (folder / "latest.html").read_text() == page
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
-    for part in ("group_scores", "learning_curves", "label_distribution"):
+    for part in ("group_scores", "learning_curves", *CORPUS_FIGURES):
         assert f'id="{part}"' in page
 
 
@@ -119,7 +120,8 @@ def test_runs_keep_figures_and_the_report(client, runs):
     own = [file.path for file in client.list_artifacts(child.info.run_id)]
     assert own == ["group_scores.png", "learning_curves.png"]
     kept = {file.path for file in client.list_artifacts(parent)}
-    assert kept == {"comparison.csv", "report.html", *own, "label_distribution.png"}
+    files = {"comparison.csv", "corpus_table.csv", "report.html"}
+    assert kept == files | {*own} | {f"{name}.png" for name in CORPUS_FIGURES}
 
 
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])

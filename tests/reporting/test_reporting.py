@@ -6,10 +6,11 @@ import pytest
 from PIL import Image
 
 from losslab.reporting import (
+    CorpusPart,
     compare,
     draw_group_scores,
-    draw_label_distribution,
     draw_learning_curves,
+    draw_long_tail,
     render_page,
     to_markdown,
 )
@@ -39,14 +40,13 @@ def label_table():
 
 
 @pytest.fixture
-def figures(metrics, label_table):
+def figures(metrics):
     history = pd.DataFrame(
         {"epoch": [1, 2, 1], "seed": [1, 1, 2], "validation_macro_f1": [0.2, 0.5, 0.4]}
     )
     return {
         "group_scores": draw_group_scores(metrics),
         "learning_curves": draw_learning_curves({"bce": history}),
-        "label_distribution": draw_label_distribution(label_table),
     }
 
 
@@ -74,13 +74,6 @@ def test_learning_curve_is_the_mean_over_the_seeds_still_training(figures):
     assert list(line.y) == pytest.approx([0.3, 0.5])
 
 
-def test_every_label_stands_in_the_distribution_once(figures):
-    bars = {
-        bar.name: dict(zip(bar.x, bar.y, strict=True)) for bar in figures["label_distribution"].data
-    }
-    assert bars == {"head": {"x": 9}, "medium": {"y": 5}, "tail": {"<z>": 1}}
-
-
 def test_group_scores_show_the_spread_only_where_there_is_one():
     with_spread = draw_group_scores({"a": result(0.4)}).data[0]
     without = draw_group_scores({"a": result(0.4, spread=None, seeds=1)}).data[0]
@@ -88,7 +81,7 @@ def test_group_scores_show_the_spread_only_where_there_is_one():
     assert not without.error_y.visible
 
 
-@pytest.mark.parametrize("name", ["group_scores", "learning_curves", "label_distribution"])
+@pytest.mark.parametrize("name", ["group_scores", "learning_curves"])
 def test_pictures_show_every_trace_in_its_colour(figures, name):
     picture = Image.open(io.BytesIO(to_png(figures[name]))).convert("RGB")
     drawn = {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in picture.getcolors(maxcolors=10**6)}
@@ -96,8 +89,21 @@ def test_pictures_show_every_trace_in_its_colour(figures, name):
         assert (trace.marker.color or trace.line.color).lower() in drawn
 
 
+TABLE = pd.DataFrame(
+    {
+        "split": ["all", "train"],
+        "instances": [2468, 1234],
+        "average_words": [89.4, 90.1],
+        "categories": [3, 3],
+        "cardinality": [1.5, 1.25],
+        "density": [0.5, 0.4167],
+    }
+)
+
+
 def page(table, figures, **changes):
     options = {
+        "corpus": CorpusPart(TABLE, [], {}),
         "dataset": "cwe",
         "recipe": "probe",
         "statistics": {
@@ -129,13 +135,23 @@ def test_page_marks_the_lowest_ranking_loss(metrics, figures):
 
 def test_labels_and_names_cannot_break_out_of_the_page(metrics, label_table):
     evil = "</script><script>alert(1)</script>"
-    figures = {
-        "label_distribution": draw_label_distribution(label_table.assign(label=[evil, "b", "c"]))
-    }
-    html = page(compare(metrics), figures, dataset=evil)
+    drawn = {"long_tail": draw_long_tail(label_table.assign(label=[evil, "b", "c"]))}
+    corpus = CorpusPart(TABLE, [f"1 rows rejected: {evil}"], drawn)
+    html = page(compare(metrics), {}, dataset=evil, corpus=corpus)
     assert evil not in html
 
 
 def test_page_tells_where_rows_have_different_numbers_of_seeds(figures):
     table = compare({"bce": result(0.4, seeds=1, spread=None), "db": result(0.5, seeds=3)})
     assert "1 to 3 seeds each" in page(table, figures)
+
+
+def test_page_shows_the_table_of_the_corpus_what_is_odd_and_its_figures(metrics, label_table):
+    corpus = CorpusPart(
+        TABLE, ["3 labels only in test", "1 torn row"], {"long_tail": draw_long_tail(label_table)}
+    )
+    html = page(compare(metrics), {}, corpus=corpus)
+    cells = re.findall(r"<td>(.*?)</td>", html.split("<h2>The corpus</h2>")[1])
+    assert cells[:6] == ["all", "2,468", "89", "3", "1.500", "0.500"]
+    assert "Worth knowing: 3 labels only in test; 1 torn row." in html
+    assert '<div class="figure" id="long_tail">' in html

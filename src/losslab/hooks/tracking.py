@@ -33,8 +33,15 @@ from losslab.training.events import Event, TrainingStarted, listening
 
 logger = logging.getLogger(__name__)
 METRICS = {f"{namespace(name)}.metrics": name for name in TRAINABLE}
-FILES = ("report_page", "comparison")
-FIGURES = ("label_distribution", "group_scores", "learning_curves")
+FILES = ("report_page", "comparison", "corpus_table")
+FIGURES = (
+    "group_scores",
+    "learning_curves",
+    "long_tail",
+    "cooccurrence_map",
+    "labels_per_document",
+    "document_lengths",
+)
 
 
 class Tracking(MlflowHook):

@@ -1,4 +1,4 @@
-"""Figures, each from one tidy table."""
+"""Figures of results, each from one tidy table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,21 +8,9 @@ from plotly import graph_objects as go
 from plotly.colors import qualitative
 
 from losslab.losses import LOSSES
+from losslab.reporting.style import GROUP_COLOURS, finish
 
-GROUP_COLOURS = {"head": "#3b6ea5", "medium": "#7a9e3f", "tail": "#c8553d"}
-MOST_ABOVE = 8  # entries of a legend that fit above a figure; more stand beside it
 LOSS_COLOURS = [*qualitative.Dark24, *qualitative.Light24]
-
-
-def draw_label_distribution(label_table: pd.DataFrame) -> go.Figure:
-    """Training documents per label, most frequent first, coloured by frequency group."""
-    figure = go.Figure()
-    for group, colour in GROUP_COLOURS.items():
-        part = label_table[label_table["group"] == group]
-        figure.add_bar(x=part["label"], y=part["train"], name=group, marker_color=colour)
-    figure.update_xaxes(showticklabels=len(label_table) <= 60, tickangle=-60, title="label")
-    figure.update_yaxes(title="training documents")
-    return _finish(figure, "Label distribution")
 
 
 def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
@@ -40,7 +28,7 @@ def draw_group_scores(metrics: Mapping[str, Mapping[str, Any]]) -> go.Figure:
         )
     figure.update_xaxes(title="labels by frequency")
     figure.update_yaxes(title="macro-F1, test", range=[0, 1])
-    return _finish(figure, "Macro-F1 by label frequency")
+    return finish(figure, "Macro-F1 by label frequency")
 
 
 def draw_learning_curves(histories: Mapping[str, pd.DataFrame]) -> go.Figure:
@@ -53,21 +41,11 @@ def draw_learning_curves(histories: Mapping[str, pd.DataFrame]) -> go.Figure:
         )
     figure.update_xaxes(title="epoch")
     figure.update_yaxes(title="macro-F1, validation", rangemode="tozero")
-    return _finish(figure, "Validation macro-F1 by epoch")
+    return finish(figure, "Validation macro-F1 by epoch")
 
 
 def loss_colour(loss: str) -> str:
     """A loss's own colour, by its place in ``LOSSES``: the same in every figure."""
     return (
         LOSS_COLOURS[list(LOSSES).index(loss) % len(LOSS_COLOURS)] if loss in LOSSES else "#666666"
-    )
-
-
-def _finish(figure: go.Figure, title: str) -> go.Figure:
-    above = {"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"}
-    return figure.update_layout(
-        title=title,
-        template="plotly_white",
-        legend=above if len(figure.data) <= MOST_ABOVE else {"orientation": "v"},
-        margin={"l": 60, "r": 20, "t": 80, "b": 60},
     )

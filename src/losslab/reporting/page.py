@@ -1,6 +1,7 @@
 """The report page: one file that opens offline, script and all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,15 @@ from losslab.reporting.table import COLUMNS, show
 LOWER_IS_BETTER = ("ranking_loss",)
 
 
+@dataclass(frozen=True)
+class CorpusPart:
+    """What the page tells of the corpus: its table, sentences on what is odd, figures."""
+
+    table: pd.DataFrame
+    remarks: Sequence[str]
+    figures: Mapping[str, go.Figure]
+
+
 def render_page(
     table: pd.DataFrame,
     figures: Mapping[str, go.Figure],
@@ -21,6 +31,7 @@ def render_page(
     recipe: str,
     statistics: Mapping[str, Any],
     titles: Mapping[str, str],
+    corpus: CorpusPart,
 ) -> str:
     """The page for a comparison table and its figures; ``titles`` spell the losses' names out."""
     environment = Environment(
@@ -37,7 +48,9 @@ def render_page(
         seeds=_describe_seeds(table),
         several_seeds=bool((table["seeds"] > 1).any()),
         best=_best_rows(table),
-        figures={name: figure.to_json() for name, figure in figures.items()},
+        figures=list(figures),
+        corpus=corpus,
+        drawn={name: figure.to_json() for name, figure in {**figures, **corpus.figures}.items()},
         plotly=get_plotlyjs(),
     )
 
