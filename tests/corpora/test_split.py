@@ -186,3 +186,15 @@ def test_split_by_hash_comes_close_to_its_shares():
     assert shares.to_dict() == pytest.approx(
         {"train": 0.8, "validation": 0.1, "test": 0.1}, abs=0.02
     )
+
+
+def test_parts_of_one_text_stay_together_where_asked():
+    rows = [(f"a-b{n}-{part}", "text", ["a"], None) for n in range(200) for part in range(4)]
+    corpus = pd.DataFrame(rows, columns=["id", "text", "labels", "split"])
+    rule = {"validation": 0.2, "test": 0.2, "by": "hash", "seed": 0}
+    whole = corpus["id"].str.rsplit("-", n=1).str[0]
+    apart = assign_splits(corpus, **rule)["split"].groupby(whole).nunique()
+    kept = assign_splits(corpus, **rule, together="-")["split"]
+    assert apart.max() > 1
+    assert (kept.groupby(whole).nunique() == 1).all()
+    assert set(kept) == set(SPLITS)

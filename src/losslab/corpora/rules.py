@@ -16,13 +16,18 @@ Size = Annotated[float, AfterValidator(_check_size)]
 
 
 class SplitRule(BaseModel):
-    """Sizes of the splits a corpus does not prescribe, taken out of what is not in a given one."""
+    """Sizes of the splits a corpus does not prescribe, taken out of what is not in a given one.
+
+    ``together`` is a separator: documents whose ids agree up to its last occurrence, such as the
+    sentences 17-1 and 17-2 of one abstract, go to the same split.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     by: Literal["stratified", "hash"]
     validation: Size
     test: Size
+    together: str | None = Field(min_length=1)
     seed: int
 
     @model_validator(mode="after")
@@ -32,6 +37,8 @@ class SplitRule(BaseModel):
             raise ValueError(
                 f"validation and test must leave something to train on, got {total:g} of all"
             )
+        if self.together and self.by != "hash":
+            raise ValueError("together needs by: hash, which decides by the ids alone")
         return self
 
 

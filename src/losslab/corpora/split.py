@@ -14,14 +14,21 @@ SPLITS = ("train", "validation", "test")
 
 
 def assign_splits(
-    documents: pd.DataFrame, *, validation: float, test: float, by: str = "stratified", seed: int
+    documents: pd.DataFrame,
+    *,
+    validation: float,
+    test: float,
+    by: str = "stratified",
+    together: str | None = None,
+    seed: int,
 ) -> pd.DataFrame:
     """Fill the ``split`` column; splits a corpus prescribes stay.
 
     A split that is missing is taken out of the documents without one, or, where all have one, out
     of train. ``validation`` and ``test`` are shares of those documents, or counts from 1 on; train
     gets the rest. ``by="stratified"`` shares out every label as evenly as can be, ``by="hash"``
-    decides by a document's id alone. The order of the rows is immaterial to both.
+    decides by a document's id alone, or by what stands before the last ``together`` in it. The
+    order of the rows is immaterial to both.
     """
     given = set(documents["split"].dropna())
     sizes = {
@@ -33,9 +40,13 @@ def assign_splits(
     pool = documents[unassigned if unassigned.any() else documents["split"] == "train"]
     if pool.empty or not (sizes or unassigned.any()):
         return documents
-    deal = deal_by_hash if by == "hash" else deal_evenly
+    shares = shares_of(len(pool), sizes)
     split = documents["split"].astype(object)
-    split.loc[pool.index] = deal(pool, shares_of(len(pool), sizes), seed=seed)
+    if by == "hash":
+        names = [name.rsplit(together, 1)[0] if together else name for name in pool["id"]]
+        split.loc[pool.index] = deal_by_hash(names, shares, seed=seed)
+    else:
+        split.loc[pool.index] = deal_evenly(pool, shares, seed=seed)
     return documents.assign(split=split)
 
 
@@ -64,12 +75,12 @@ def deal_evenly(documents: pd.DataFrame, shares: Mapping[str, float], *, seed: i
     return split
 
 
-def deal_by_hash(documents: pd.DataFrame, shares: Mapping[str, float], *, seed: int) -> np.ndarray:
-    """The split of each document by its id alone: other documents may come and go.
+def deal_by_hash(names: Sequence[str], shares: Mapping[str, float], *, seed: int) -> np.ndarray:
+    """The split of each name by itself: others may come and go.
 
     The sizes are those of ``shares`` on average, not exactly.
     """
-    ranks = [int.from_bytes(stable_rank(name, seed)[:6], "big") for name in documents["id"]]
+    ranks = [int.from_bytes(stable_rank(name, seed)[:6], "big") for name in names]
     bounds = np.cumsum([*shares.values()][:-1])
     return np.array([*shares], dtype=object)[np.digitize(np.array(ranks) / 2**48, bounds)]
 
