@@ -90,3 +90,8 @@ def test_dataset_may_have_any_name_where_a_reader_is_named(parameters):
 def test_validation_may_be_a_number_of_documents(parameters):
     full = complete({**parameters, "split": {**SPLIT, "validation": 1000}})
     assert full["split"]["validation"] == 1000
+
+
+def test_label_to_undersample_may_look_like_a_number(parameters):
+    full = complete({**parameters, "unbalance": {"labels": [5, "four"], "size": 10}})
+    assert full["unbalance"]["labels"] == ["5", "four"]

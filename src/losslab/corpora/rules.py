@@ -45,7 +45,7 @@ class SplitRule(BaseModel):
 class UnbalanceRule(BaseModel):
     """Which labels of the training split to make rare, and how rare: give ``ratio`` or ``size``."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
 
     labels: list[str] | None = Field(None, description="null: each label")
     keep: list[str] = Field([], description="labels to leave as they are")
