@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from losslab.corpora.corpus import Corpus
 from losslab.corpora.raw_text import text_fault
 from losslab.corpora.rows import Document, LeftOut, Place, Row, RowFault
@@ -52,15 +54,14 @@ class Collector:
         """Set a row aside."""
         self._rejected.append((self._name(place.path), place.line, reason))
 
-    def leave_out(self, rule: str) -> None:
-        """Count a sound row that a rule of the corpus leaves out."""
-        self._left_out[rule] += 1
+    def leave_out(self, rule: str, rows: int = 1) -> None:
+        """Count sound rows that a rule of the corpus leaves out."""
+        self._left_out[rule] += rows
 
-    def corpus(self, **notes: Any) -> Corpus:
-        """What was gathered."""
-        return Corpus.of(
-            self._documents, self._rejected, {**notes, "left_out": dict(self._left_out)}
-        )
+    def corpus(self, tables: dict[str, pd.DataFrame] | None = None, **notes: Any) -> Corpus:
+        """What was gathered, with further tables and notes."""
+        notes["left_out"] = dict(self._left_out)
+        return Corpus.of(self._documents, self._rejected, notes, tables)
 
     def _name(self, path: Path) -> str:
         inside = path.is_relative_to(self._folder)

@@ -27,11 +27,13 @@ class Corpus:
         rejected: ``file``, ``line`` and ``reason`` of each broken row, set aside.
         notes: facts about the reading, such as its source's version; under ``left_out`` how many
             sound rows a rule of the corpus leaves out, by rule.
+        tables: what a corpus has beside its documents, by name, such as images or questions.
     """
 
     documents: pd.DataFrame
     rejected: pd.DataFrame
     notes: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -39,6 +41,7 @@ class Corpus:
         documents: Iterable[tuple[str, str, list[str], str | None]],
         rejected: Iterable[tuple[str, int, str]] = (),
         notes: dict[str, Any] | None = None,
+        tables: dict[str, pd.DataFrame] | None = None,
     ) -> "Corpus":
         """Build the tables from rows."""
         rows = list(documents)
@@ -47,6 +50,7 @@ class Corpus:
             pd.DataFrame(rows, columns=DOCUMENT_COLUMNS).assign(split=split),
             pd.DataFrame(list(rejected), columns=REJECTED_COLUMNS),
             notes or {},
+            tables or {},
         )
 
     def account(self) -> dict[str, Any]:

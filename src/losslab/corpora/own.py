@@ -13,17 +13,17 @@ from pydantic import Field
 from losslab.corpora.collector import Collector
 from losslab.corpora.corpus import Corpus, CorpusError
 from losslab.corpora.raw_text import csv_records, json_lines
-from losslab.corpora.rows import Document, Place, Row, RowFault
+from losslab.corpora.rows import (
+    SPLIT_NAMES,
+    Document,
+    Place,
+    Row,
+    RowFault,
+    joined,
+    plain,
+    plain_value,
+)
 
-SPLIT_NAMES = {
-    "train": "train",
-    "training": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-}
 ONE_HOT = {
     "1": True,
     "1.0": True,
@@ -110,7 +110,7 @@ def split_labels(cell: Any, separator: str) -> list[str]:
         return [name for name in (part.strip() for part in cell.split(separator)) if name]
     if not isinstance(cell, list):
         raise RowFault(f"labels: expected a list or a string, found {str(cell)[:60]!r}")
-    return [_plain(name, "labels") for name in cell]
+    return [plain_value(name, "labels") for name in cell]
 
 
 def _found(folder: Path, file: str) -> Path:
@@ -125,9 +125,8 @@ def _collect(folder: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
         for name in layout.columns:
             if name not in record:
                 raise RowFault(f"no field '{name}'")
-        parts = [_plain(record[name], name) for name in _listed(layout.text)]
-        name = f"row-{place.line}" if layout.id is None else _plain(record[layout.id], layout.id)
-        text = "\n".join(part for part in parts if part.strip())
+        text = joined(*(plain(record, name) for name in _listed(layout.text)))
+        name = f"row-{place.line}" if layout.id is None else plain(record, layout.id)
         return Document(name, text, _labels(record, layout), _split(record, layout))
 
     collector = Collector(folder)
@@ -156,12 +155,6 @@ def _split(record: Mapping[str, Any], layout: Layout) -> str | None:
     if name not in SPLIT_NAMES:
         raise RowFault(f"unknown split {name[:60]!r}: expected train, validation or test")
     return SPLIT_NAMES[name]
-
-
-def _plain(value: Any, name: str) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise RowFault(f"field '{name}': expected a string, found {str(value)[:60]!r}")
-    return str(value)
 
 
 def _listed(columns: Columns) -> list[str]:

@@ -10,9 +10,11 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from losslab.corpora.corpus import CorpusError
 from losslab.corpora.rows import Place, Row, RowFault
@@ -46,13 +48,38 @@ def lines(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
             yield Place(path, number), text_fault(line) or line.rstrip("\r\n")
 
 
-def csv_rows(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
+def names(path: Path) -> list[str]:
+    """The names in a file with one a line, such as the names of classes; raise on any fault."""
+    found = [(place, line) for place, line in lines(existing(path))]
+    for place, line in found:
+        if isinstance(line, RowFault):
+            raise CorpusError(f"{place}: expected a name, found {line}")
+    return [line.strip() for _, line in found]
+
+
+def parallel_lines(*paths: Path) -> Iterator[Row]:
+    """The lines of several files side by side, blank ones too; they must be equally many."""
+    files = [text_lines(existing(path), "utf-8", newline="\n") for path in paths]
+    for number, group in enumerate(zip_longest(*files), start=1):
+        rest = "".join(filter(None, group)).strip()
+        if None in group and rest:
+            raise CorpusError(
+                f"{paths[group.index(None)]}, line {number}: expected a line beside "
+                f"{rest[:60]!r} of the other file, found the end"
+            )
+        if None in group:
+            continue
+        yield Place(paths[0], number), text_fault("".join(group)) or [one.strip() for one in group]
+
+
+def csv_rows(path: Path, encoding: str = "utf-8", *, delimiter: str = ",") -> Iterator[Row]:
     """The rows of a CSV as lists of fields; blank lines are passed over.
 
     Quoting is taken strictly: a stray quote would otherwise swallow the rows after it. Each line
     that one swallowed is told.
     """
-    reader = csv.reader(text_lines(path, encoding, newline=""), strict=True)
+    lines = text_lines(path, encoding, newline="")
+    reader = csv.reader(lines, strict=True, delimiter=delimiter)
     limit = csv.field_size_limit(FIELD_LIMIT)
     try:
         while True:
@@ -71,15 +98,11 @@ def csv_rows(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
         csv.field_size_limit(limit)
 
 
-def csv_records(path: Path, columns: Sequence[str], encoding: str = "utf-8") -> Iterator[Row]:
-    """The rows of a CSV with a header as dicts; the header must have ``columns``."""
-    rows = csv_rows(existing(path), encoding)
-    yield from records(path, rows, columns)
-
-
-def records(path: Path, rows: Iterable[Row], columns: Sequence[str]) -> Iterator[Row]:
-    """Rows of fields as dicts by the first row, the header, which must have ``columns``."""
-    rows = iter(rows)
+def csv_records(
+    path: Path, columns: Sequence[str], encoding: str = "utf-8", *, delimiter: str = ","
+) -> Iterator[Row]:
+    """The rows of a CSV as dicts by its header, which must have each of ``columns`` once."""
+    rows = csv_rows(existing(path), encoding, delimiter=delimiter)
     _, header = next(rows, (None, []))
     if isinstance(header, RowFault):
         raise CorpusError(f"{path}, line 1: expected a header, found a row with {header}")
@@ -133,21 +156,31 @@ def text_fault(text: str) -> RowFault | None:
 
 
 def text_lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
-    """The lines as they stand, without a byte order mark; undecodable bytes as surrogates."""
+    """The lines as they stand; bytes that do not decode as surrogates."""
+    with _opened(path, encoding, newline) as text:
+        yield from text
+
+
+def text_chunks(path: Path, size: int) -> Iterator[str]:
+    """A text in pieces of at most ``size`` characters, for files with lines of any length."""
+    with _opened(path, "utf-8", "\n") as text:
+        while chunk := text.read(size):
+            yield chunk
+
+
+@contextmanager
+def _opened(path: Path, encoding: str, newline: str) -> Iterator[TextIO]:
+    """A text, unpacked if its name ends in ``.gz``, past a byte order mark."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            _skip_byte_order_mark(path, file)
-            yield from io.TextIOWrapper(file, encoding, errors="surrogateescape", newline=newline)
+            start = file.read(3)
+            if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+                raise CorpusError(f"{path}, line 1: expected UTF-8, found UTF-16; convert the file")
+            if start != b"\xef\xbb\xbf":
+                file.seek(0)
+            yield io.TextIOWrapper(file, encoding, errors="surrogateescape", newline=newline)
     except UNREADABLE as error:
         raise CorpusError(f"{path}: expected a readable file, found {error}") from error
-
-
-def _skip_byte_order_mark(path: Path, file: Any) -> None:
-    start = file.read(3)
-    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise CorpusError(f"{path}, line 1: expected UTF-8, found UTF-16; convert the file")
-    if start != b"\xef\xbb\xbf":
-        file.seek(0)
 
 
 def _json_object(line: str) -> dict[str, Any] | RowFault:
