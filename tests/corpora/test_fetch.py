@@ -139,6 +139,16 @@ def test_archives_are_unpacked_files_kept_and_nothing_else_left(tmp_path, publis
     assert not origin["sample"]
 
 
+def test_of_an_archive_with_several_folders_the_wanted_one_is_kept(tmp_path, server, monkeypatch):
+    server.files["x.tar.xz"] = archive_of(**{"big/rows": b"1", "small/rows": b"2"})
+    for folder in ("big", "none"):
+        wanted = Download("x.tar.xz", (server.address("x.tar.xz"),), folder=folder)
+        monkeypatch.setitem(SOURCES, folder, Source("made up", "none", (wanted,)))
+    assert content(fetch("big", tmp_path, QUICK)) == {"rows": b"1"}
+    with pytest.raises(FetchError, match="the archive has no folder none, found big, small"):
+        fetch("none", tmp_path, QUICK)
+
+
 def test_what_is_there_stays_unless_forced(tmp_path, publish, server):
     (tmp_path / "made_up").mkdir()
     (tmp_path / "made_up" / "mine").write_text("1")
@@ -356,9 +366,7 @@ def test_licensed_data_come_with_steps_and_leave_nothing(tmp_path):
     with pytest.raises(ByHandError) as told:
         fetch("toxic", tmp_path, QUICK)
     assert "1. log in, accept the rules" in str(told.value)
-    assert f"put train.csv, test.csv and test_labels.csv into {tmp_path / 'toxic'}" in str(
-        told.value
-    )
+    assert f"put train.csv into {tmp_path / 'toxic'}" in str(told.value)
     assert only_there(tmp_path) == []
 
 

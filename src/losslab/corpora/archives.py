@@ -146,7 +146,10 @@ def _why(archive: Path, error: Exception) -> str:
     return str(error) or "it ends too early"
 
 
-def merge(folder: Path, target: Path) -> None:
-    """Move what is in ``folder`` into ``target``."""
-    for path in folder.iterdir():
+def merge(folder: Path, target: Path, wanted: str = "") -> None:
+    """Move what is in ``folder``, or in the folder ``wanted`` of it, into ``target``."""
+    if not (folder / wanted).is_dir():
+        found = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
+        raise ArchiveError(f"the archive has no folder {wanted}, found {found}")
+    for path in (folder / wanted).iterdir():
         shutil.move(path, target / path.name)

@@ -7,7 +7,7 @@ then, so that an interrupted fetch goes on where it stopped.
 import json
 import logging
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -164,7 +164,9 @@ def _tidy(work: Path, *, keep_downloads: bool = True) -> None:
             shutil.rmtree(path)
 
 
-Found = tuple[list[Path], Origin]
+Downloads = dict[Path, str]
+"""Files, and which folder of an archive is wanted, if not all of it."""
+Found = tuple[Downloads, Origin]
 
 
 def _from_mirror(dataset: str, ways: Ways, work: Path) -> Found | None:
@@ -181,7 +183,7 @@ def _from_mirror(dataset: str, ways: Ways, work: Path) -> Found | None:
                     dataset,
                     place,
                 )
-            return [archive], Origin(place, sample, _hashes([archive]))
+            return {archive: ""}, Origin(place, sample, _hashes([archive]))
     logger.info("%s: not in the mirror %s, going to the publisher", dataset, ways.mirror)
     return None
 
@@ -207,10 +209,10 @@ def _from_publisher(dataset: str, folder: Path, ways: Ways, work: Path) -> Found
     wanted_files = SOURCES[dataset].downloads
     if not wanted_files:
         raise ByHandError(f"{dataset}: {advice(dataset, folder)}")
-    files = []
+    files = {}
     for wanted in wanted_files:
         logger.info("%s: %s from %s", dataset, wanted.name, wanted.addresses[0])
-        files.append(ways.download(wanted, work / DOWNLOADS))
+        files[ways.download(wanted, work / DOWNLOADS)] = wanted.folder
     hashes = _hashes(files)
     for wanted in wanted_files:
         if wanted.sha256 is None:
@@ -218,22 +220,22 @@ def _from_publisher(dataset: str, folder: Path, ways: Ways, work: Path) -> Found
     return files, Origin("; ".join(d.addresses[0] for d in wanted_files), False, hashes)
 
 
-def _hashes(files: list[Path]) -> dict[str, str]:
+def _hashes(files: Iterable[Path]) -> dict[str, str]:
     import pooch
 
     return {file.name: pooch.file_hash(str(file)) for file in files}
 
 
-def _raw_files(downloads: list[Path], work: Path, limit: int) -> Path:
+def _raw_files(downloads: Downloads, work: Path, limit: int) -> Path:
     """A folder with the files and what is in the archives; a broken download is thrown away."""
     files = work / "files"
     files.mkdir()
-    for download in downloads:
+    for download, wanted in downloads.items():
         if not is_archive(download.name):
             shutil.copy(download, files)
             continue
         try:
-            merge(unpack(download, work / "unpacked", limit), files)
+            merge(unpack(download, work / "unpacked", limit), files, wanted)
         except ArchiveError:
             if work in download.parents:  # so that the next call gets it anew
                 download.unlink()

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 class Download:
     """A file of a publisher: its addresses, tried in turn, and its name.
 
-    Names that end like an archive's are unpacked, all others are kept as they are.
+    Names that end like an archive's are unpacked, all others are kept as they are. ``folder`` is the
+    one folder of an archive that is wanted, where it has several.
     """
 
     name: str
     addresses: tuple[str, ...]
     sha256: str | None = None
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ SOURCES: dict[str, Source] = {
                 (
                     "https://data.mendeley.com/public-files/datasets/9rw3vkcfy4/files/c9ea673d-5542-44c0-ab7b-f1311f7d61df/file_downloaded",
                 ),
+                folder="WOS46985",
             ),
         ),
     ),
@@ -130,7 +133,7 @@ SOURCES: dict[str, Source] = {
         steps=(
             "the full file is to be had from the author of "
             "https://github.com/aceimnorstuvwxz/toutiao-multilevel-text-classfication-dataset",
-            "put the text file and all_cat.txt into {folder}",
+            "put it as mlc_dataset.txt, and all_cat.txt, into {folder}",
         ),
     ),
     "uspto": Source(
@@ -180,7 +183,7 @@ SOURCES: dict[str, Source] = {
         steps=(
             "log in, accept the rules and download "
             "https://www.kaggle.com/competitions/jigsaw-toxic-comment-classification-challenge/data",
-            "unpack its zip files and put train.csv, test.csv and test_labels.csv into {folder}",
+            "unpack train.csv.zip and put train.csv into {folder} (test.csv has no labels)",
         ),
     ),
     "ag_news": Source(
@@ -238,7 +241,7 @@ SOURCES: dict[str, Source] = {
         steps=(
             "log in and download "
             "https://www.kaggle.com/datasets/neha1703/movie-genre-from-its-poster",
-            "put MovieGenre.csv and the folder of posters into {folder}",
+            "put MovieGenre.csv and the folder SampleMoviePosters into {folder}",
         ),
     ),
     "squad": Source(
