@@ -14,8 +14,9 @@ from kedro.pipeline import Pipeline
 from kedro.utils import find_kedro_project
 
 from losslab.corpora import CorpusError
-from losslab.corpora.fetch import FetchError, Ways, overview
+from losslab.corpora.fetch import FetchError, Ways
 from losslab.corpora.fetch import fetch as fetch_raw_files
+from losslab.corpora.raw_folder import overview
 from losslab.corpora.sources import SOURCES
 from losslab.models.errors import EncoderError
 from losslab.parameters import unknown

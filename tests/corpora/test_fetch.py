@@ -5,16 +5,20 @@ import io
 import json
 import logging
 import os
+import signal
+import subprocess
 import tarfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from conftest import command, environment
 from filelock import FileLock
 
 from losslab.corpora import fetch as fetching
-from losslab.corpora.fetch import ByHandError, FetchError, Ways, fetch, is_sample, overview
+from losslab.corpora.fetch import ByHandError, FetchError, Ways, fetch
+from losslab.corpora.raw_folder import is_sample, overview
 from losslab.corpora.sources import SOURCES, Download, Source
 
 QUICK = Ways(timeout=0.5, retries=0)
@@ -40,7 +44,8 @@ class Server(ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.files, self.faults, self.asked, self.released = {}, [], [], threading.Event()
+        self.files, self.faults, self.asked = {}, [], []
+        self.stalling, self.released = threading.Event(), threading.Event()
 
     def address(self, name=""):
         return f"http://127.0.0.1:{self.server_address[1]}/{name}"
@@ -68,6 +73,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(data[start : start + 200_000])
             self.wfile.flush()
         if fault == "stall":
+            server.stalling.set()
             server.released.wait(20)
         if fault not in ("drop", "stall"):
             self.wfile.write(data[start:])
@@ -169,6 +175,18 @@ def test_a_forced_fetch_that_fails_leaves_the_old_files(tmp_path, publish, serve
         fetch("made_up", tmp_path, QUICK, force=True)
     assert content(tmp_path / "made_up") == FILES
     assert only_there(tmp_path) == DONE
+
+
+def test_old_files_come_back_after_a_forced_fetch_was_killed_amid_renaming(
+    tmp_path, publish, server
+):
+    publish(x_tar_xz=ARCHIVE)
+    (tmp_path / ".made_up.part" / "replaced").mkdir(parents=True)
+    (tmp_path / ".made_up.part" / "replaced" / "old").write_text("1")
+    server.files.clear()
+    with pytest.raises(FetchError, match="404"):
+        fetch("made_up", tmp_path, QUICK)
+    assert content(tmp_path / "made_up") == {"old": b"1"}
 
 
 @pytest.mark.parametrize("fault", ["drop", "stall"])
@@ -295,11 +313,32 @@ def test_an_interruption_leaves_no_half_unpacked_files_and_no_second_download(
     assert len(server.asked) == 1
 
 
+def test_after_ctrl_c_the_same_command_goes_on(project, kedro, server):
+    server.files["trec.tar.xz"] = ARCHIVE
+    server.faults = ["stall"]
+    mirror = {"LOSSLAB_MIRROR": server.address()}
+    running = subprocess.Popen(
+        command("fetch", "trec"), cwd=project, env=environment(**mirror), stderr=subprocess.PIPE
+    )
+    assert server.stalling.wait(60)
+    raw = project / "data/01_raw"
+    while not any(part.stat().st_size for part in raw.glob(".trec.part/**/.trec.tar.xz.part")):
+        assert not server.released.wait(0.02)  # until the first bytes have been written
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert b"Aborted!" in told
+    assert [path.name for path in raw.iterdir() if path.name != "cwe"] == [".trec.part"]
+    assert kedro("fetch", "trec", **mirror).returncode == 0
+    assert content(raw / "trec") == FILES
+    assert server.asked[-1][1] is not None
+
+
 def test_two_commands_do_not_fetch_the_same(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
     (tmp_path / ".made_up.part").mkdir()
     lock = FileLock(tmp_path / ".made_up.part" / ".lock")
-    with lock, pytest.raises(FetchError, match="made_up: another command fetches it"):
+    with lock, pytest.raises(FetchError, match="another command fetches made_up"):
         fetch("made_up", tmp_path, QUICK)
     fetch("made_up", tmp_path, QUICK)
 

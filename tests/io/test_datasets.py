@@ -158,7 +158,7 @@ def test_a_sample_is_told_on_each_load(tmp_path, caplog):
     assert not caplog.records
     (tmp_path / "yelp.origin.json").write_text('{"sample": true}')
     raw_folder(tmp_path, "yelp").load()
-    assert "'yelp' is a sample" in caplog.text
+    assert "'yelp' is a sample (yelp.origin.json)" in caplog.text
 
 
 def test_figures_are_previewed_as_figures(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 from kedro.io import AbstractDataset, DatasetError
 
 from losslab.corpora import PACKAGED
-from losslab.corpora.fetch import advice, is_sample, is_there
+from losslab.corpora.raw_folder import advice, is_sample, is_there, origin_file
 from losslab.corpora.sources import SOURCES
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,8 @@ class RawFolderDataset(AbstractDataset[None, Path]):
         """
         if is_there(self._folder):
             if is_sample(self._folder):
-                logger.warning("'%s' is a sample, too small for a result", self._dataset)
+                told = origin_file(self._folder).name
+                logger.warning("'%s' is a sample (%s), too small for a result", self._dataset, told)
             return self._folder
         if self._dataset in PACKAGED:
             return PACKAGED[self._dataset]()
