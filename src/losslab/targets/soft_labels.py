@@ -24,7 +24,7 @@ from losslab.targets.keywords import (
     word_label_relevance,
 )
 
-DENSE_SHARE = 1 / 16
+DENSE_SHARE = 1 / 8
 """A word that speaks for more of the labels than this is multiplied as a dense row: the quickest
 cut of those measured in ``benchmarks/soft_labels.py``."""
 DENSE_BYTES = 2**30
