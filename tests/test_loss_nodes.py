@@ -1,5 +1,7 @@
 """The nodes of a loss: what they may look at, and what they give."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,10 @@ import yaml
 from conftest import ROOT
 from scipy import sparse
 
-from losslab.parameters import Recipes, ThresholdOptions, loss_options
+from losslab.parameters import ThresholdOptions, loss_options
 from losslab.pipelines.losses.nodes import decide, evaluate, score, train
 from losslab.targets import describe_labels, frequency_groups
+from losslab.training.recipes import Recipes
 
 SPLIT = np.array(["train"] * 60 + ["validation"] * 30 + ["test"] * 30)
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())
@@ -20,7 +23,7 @@ THRESHOLD = ThresholdOptions(**CONF["threshold"])
 def recipes() -> Recipes:
     probe = CONF["recipes"]["probe"]
     probe = {**probe, "hidden": 0, "training": {**probe["training"], "epochs": 3}}
-    return Recipes(probe=probe)
+    return Recipes(**{**CONF["recipes"], "probe": probe})
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def data():
     return features, targets
 
 
-def run(data, recipes, loss="db", permute=None):
+def run(data, recipes, loss="db", permute=None, task="multi"):
     """All four nodes, with the targets of one split permuted."""
     features, targets = data
     targets = targets.copy()
@@ -39,17 +42,32 @@ def run(data, recipes, loss="db", permute=None):
         rows = np.flatnonzero(permute == SPLIT)
         targets[rows] = targets[np.random.default_rng(1).permutation(rows)]
     matrix = sparse.csr_array(targets)
-    documents = pd.DataFrame({"split": SPLIT})
+    documents = pd.DataFrame({"id": np.arange(120).astype(str), "split": SPLIT})
     statistics = describe_labels(sparse.csr_array(targets[SPLIT == "train"]))
     statistics["groups"] = frequency_groups(statistics["frequencies"])
-    arrays, options = {"embeddings": features}, loss_options(loss)()
+    shared = {
+        "features": {"embeddings": features},
+        "documents": documents,
+        "label_statistics": statistics,
+        "options": loss_options(loss)(),
+        "recipe": "probe",
+        "recipes": recipes,
+        "task": task,
+    }
     model, history = train(
-        loss, arrays, matrix, documents, statistics, options, "probe", recipes, THRESHOLD, 1, 2
+        loss,
+        **shared,
+        targets=matrix,
+        label_space=list("abcd")[: targets.shape[1]],
+        failures=Path("nowhere"),
+        threshold=THRESHOLD,
+        seed=1,
+        seeds=2,
     )
-    scores = score(loss, model, arrays, documents, statistics, options, "probe", recipes)
-    thresholds = decide(loss, scores, matrix, documents, THRESHOLD)
+    scores = score(loss, model, **shared)
+    thresholds = decide(loss, scores, matrix, documents, THRESHOLD, task)
     metrics = evaluate(scores, thresholds, history, matrix, documents, statistics)
-    return model, history.drop(columns="train_seconds"), scores, thresholds, metrics
+    return model, history.filter(regex="loss|validation|epoch"), scores, thresholds, metrics
 
 
 def same(left, right) -> bool:
@@ -85,3 +103,17 @@ def test_a_frequency_group_without_labels_counts_zero(data, recipes):
     features, targets = data
     metrics = run((features, targets[:, :2]), recipes)[4]
     assert metrics["mean"]["tail/macro_f1"] == 0
+
+
+@pytest.mark.parametrize("loss", ["ce", "bce", "zlpr"])
+def test_single_label_tasks_are_decided_by_the_highest_score(data, recipes, loss):
+    features, _ = data
+    one_hot = np.eye(4, dtype=np.int8)[features[:, :4].argmax(axis=1)]
+    _, _, scores, thresholds, metrics = run((features, one_hot), recipes, loss, task="single")
+    assert thresholds["thresholds"] is None
+    truth = one_hot[SPLIT == "test"].argmax(axis=1)
+    accuracy = (scores["test"].argmax(axis=2) == truth).mean(axis=1)
+    assert [metrics["seeds"][seed]["micro_f1"] for seed in "12"] == pytest.approx(list(accuracy))
+    assert [metrics["seeds"][seed]["subset_accuracy"] for seed in "12"] == pytest.approx(
+        list(accuracy)
+    )

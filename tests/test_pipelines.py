@@ -11,7 +11,7 @@ from kedro.pipeline import Pipeline
 from kedro.validation.type_extractor import TypeExtractor
 
 from losslab.losses import LOSSES
-from losslab.parameters import TRAINABLE, loss_options, namespace
+from losslab.parameters import TRAINABLE, fitting, loss_options, namespace
 from losslab.pipeline_registry import register_pipelines
 from losslab.pipelines.losses.nodes import train
 from losslab.pipelines.losses.pipeline import for_loss
@@ -27,13 +27,18 @@ def pipelines():
 @pytest.mark.parametrize("loss", TRAINABLE)
 def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipelines, loss):
     inputs = pipelines[namespace(loss)].inputs()
-    assert {name for name in inputs if not name.startswith("params:")} == {"raw_files"}
+    free = {name for name in inputs if not name.startswith("params:")}
+    assert free == {"raw_files", f"{namespace(loss)}.failures"}
     assert f"{namespace(loss)}.metrics" in pipelines[namespace(loss)].outputs()
 
 
-def test_default_pipeline_trains_every_loss_and_reports(pipelines):
-    names = {node.name for node in pipelines["__default__"].nodes}
-    assert {f"{namespace(loss)}.train" for loss in TRAINABLE} | {"render_report"} <= names
+@pytest.mark.parametrize(("name", "task"), [("__default__", "multi"), ("single_label", "single")])
+def test_default_pipelines_train_every_loss_that_fits_and_report(pipelines, name, task):
+    names = {node.name for node in pipelines[name].nodes}
+    trained = {f"{namespace(loss)}.train" for loss in fitting(task)}
+    assert {node for node in names if node.endswith(".train")} == trained
+    assert "render_report" in names
+    assert ("ce_loss.train" in names) == (task == "single")
 
 
 def test_kedro_sees_the_parameter_model_of_each_loss(pipelines):
@@ -53,7 +58,7 @@ def test_every_intermediate_is_versioned_in_the_catalog_with_a_layer(pipelines):
     for file in (CONF / "base").glob("catalog_*.yml"):
         entries |= yaml.safe_load(file.read_text())
     for name in sum(pipelines.values(), Pipeline([])).datasets():
-        if name.startswith("params:") or name == "raw_files":
+        if name.startswith("params:") or name == "raw_files" or name.endswith(".failures"):
             continue
         entry = entries.get(name) or entries["{loss}." + name.split(".")[1]]
         assert entry["versioned"] is True

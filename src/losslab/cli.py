@@ -9,6 +9,7 @@ from typing import Any
 import click
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import pipelines as registry
+from kedro.framework.project import settings
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
 from kedro.utils import find_kedro_project
@@ -18,6 +19,7 @@ from losslab.corpora.fetch import FetchError, Ways
 from losslab.corpora.fetch import fetch as fetch_raw_files
 from losslab.corpora.raw_folder import overview
 from losslab.corpora.sources import SOURCES
+from losslab.losses import LOSSES
 from losslab.models.errors import EncoderError
 from losslab.parameters import unknown
 from losslab.targets import TargetsError
@@ -40,8 +42,9 @@ def cli() -> None:
     params=kedro_run.params, help=kedro_run.help, context_settings=kedro_run.context_settings
 )
 def run(**options: Any) -> Any:
-    """Kedro's run, with its names checked first."""
+    """Kedro's run, with its names checked first and the default that fits the task."""
     _check_names(options)
+    _fit_task(options)
     if options["pipeline"] and not options["pipelines"]:  # Kedro deprecates it with a warning
         options |= {"pipeline": None, "pipelines": [options["pipeline"]]}
     try:
@@ -95,6 +98,34 @@ def _print_table(rows: list[dict[str, str]]) -> None:
     widths = {key: max(len(row[key]) for row in [*rows, {key: key}]) for key in rows[0]}
     for row in [{key: key for key in widths}, *rows]:
         click.echo("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())
+
+
+def _fit_task(options: dict[str, Any]) -> None:
+    """Choose the default pipeline of the task, and refuse losses that do not fit it."""
+    task = _task(options)
+    chosen = list(filter(None, [options["pipeline"], *options["pipelines"]]))
+    if not chosen and task == "single":
+        options["pipelines"] = ["single_label"]
+    for name in chosen:
+        loss = name.removesuffix("_loss")
+        if loss in LOSSES and task not in LOSSES[loss].tasks:
+            raise click.ClickException(
+                f"{name} fits {' and '.join(LOSSES[loss].tasks)}-label tasks, "
+                f"this corpus is {task}-label (parameter 'task')"
+            )
+
+
+def _task(options: dict[str, Any]) -> str:
+    """The parameter ``task`` as the run will see it."""
+    project = find_kedro_project(Path.cwd()) or Path.cwd()
+    loader = settings.CONFIG_LOADER_CLASS(
+        options["conf_source"] or str(project / settings.CONF_SOURCE),
+        env=options["env"] or os.environ.get("KEDRO_ENV"),
+        runtime_params=options["params"],
+        **settings.CONFIG_LOADER_ARGS,
+    )
+    task: str = loader["parameters"]["task"]
+    return task
 
 
 def _check_names(options: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ from losslab.targets.options import (
     LabelGroupOptions,
     SoftLabelOptions,
 )
-from losslab.training.budget import Budget
+from losslab.training.recipes import Recipes
 
 
 class Frozen(BaseModel):
@@ -76,22 +76,6 @@ class ThresholdOptions(Frozen):
         return self
 
 
-class ProbeRecipe(Frozen):
-    """Frozen embeddings and a small head."""
-
-    encoder: str
-    max_length: int = Field(ge=8)
-    hidden: int = Field(ge=0)
-    dropout: float = Field(ge=0, lt=1)
-    training: Budget
-
-
-class Recipes(Frozen):
-    """The recipes by name; ``recipe`` picks one."""
-
-    probe: ProbeRecipe
-
-
 class LossOptions(Frozen):
     """The hyper-parameters of a loss; the subclass of each loss is built from its ``LossSpec``."""
 
@@ -99,10 +83,16 @@ class LossOptions(Frozen):
 PROVIDED = {"statistics", "epoch", "second_logits"}
 """What the pipelines can give a loss; one that needs more has no pipeline yet."""
 
-TRAINABLE = [
-    name for name, spec in LOSSES.items() if set(spec.needs) <= PROVIDED and "multi" in spec.tasks
-]
+TRAINABLE = [name for name, spec in LOSSES.items() if set(spec.needs) <= PROVIDED]
 """The losses that have a pipeline."""
+
+
+TASKS = ("multi", "single")
+
+
+def fitting(task: str) -> list[str]:
+    """The losses with a pipeline that fit a task, ``multi`` or ``single``."""
+    return [name for name in TRAINABLE if task in LOSSES[name].tasks]
 
 
 def namespace(loss: str) -> str:
@@ -158,7 +148,7 @@ def parameter_model(reader: str, named: bool = False) -> type[Frozen]:
         __base__=Frozen,
         dataset=(Annotated[str, AfterValidator(_check_folder_name)] if named else known, ...),
         reader=(known | None, ...),
-        task=(Literal["multi", "single"], ...),
+        task=(Literal[TASKS], ...),
         corpus=(reader_options(reader) if reader in READERS else dict[str, Any], ...),
         max_rejected=(Annotated[float, Field(ge=0, le=1)], ...),
         min_label_frequency=(Annotated[int, Field(ge=1, strict=True)], ...),

@@ -2,21 +2,27 @@
 
 from kedro.pipeline import Pipeline
 
-from losslab.parameters import TRAINABLE, namespace
+from losslab.parameters import TASKS, TRAINABLE, fitting, namespace
 from losslab.pipelines import losses, prepare, report, targets
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """The registry; each ``<loss>_loss`` holds its whole upstream and runs by itself."""
+    """The registry; each ``<loss>_loss`` holds its whole upstream and runs by itself.
+
+    A registry cannot know the data, so there are two defaults: ``__default__`` for documents with
+    several labels, ``single_label`` for those with one; ``kedro run`` takes the one that fits.
+    """
     upstream = prepare.create_pipeline() + targets.create_pipeline()
-    single = {namespace(name): losses.create_pipeline(name) for name in TRAINABLE}
-    every = sum(single.values(), upstream)
-    reporting = report.create_pipeline(TRAINABLE)
+    one = {name: losses.create_pipeline(name) for name in TRAINABLE}
+    every = {task: sum((one[name] for name in fitting(task)), upstream) for task in TASKS}
+    reports = {task: report.create_pipeline(fitting(task)) for task in TASKS}
     return {
         "prepare": prepare.create_pipeline(),
         "targets": sum((source() for source in targets.SOURCES.values()), upstream),
-        **{name: upstream + pipeline for name, pipeline in single.items()},
-        "all_losses": every,
-        "report": reporting,
-        "__default__": every + reporting,
+        **{namespace(name): upstream + pipeline for name, pipeline in one.items()},
+        "all_losses": every["multi"],
+        "report": reports["multi"],
+        "single_label_report": reports["single"],
+        "single_label": every["single"] + reports["single"],
+        "__default__": every["multi"] + reports["multi"],
     }

@@ -90,9 +90,13 @@ def test_scores_are_probabilities_where_the_row_says_so(name):
 
 
 @every_loss
-def test_single_label_tasks_are_for_the_softmax_losses(name):
-    tasks = ("multi", "single") if "task" in LOSSES[name].options else ("multi",)
-    assert LOSSES[name].tasks == (("single",) if name == "ce" else tasks)
+def test_every_loss_fits_both_tasks_but_softmax_cross_entropy(name):
+    assert LOSSES[name].tasks == (("single",) if name == "ce" else ("multi", "single"))
+
+
+def test_losses_that_are_no_mean_over_documents_ask_for_whole_batches():
+    whole = {name for name, spec in LOSSES.items() if spec.whole_batch}
+    assert whole == {"dice2", "soft_f1", "sigmoid_f1", "sad_f1", "sbayes_f1"}
 
 
 @every_loss

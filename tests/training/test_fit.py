@@ -1,38 +1,51 @@
+import json
+
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file
+from scipy import sparse
 
 from losslab.evaluation import judge_epoch, threshold_grid
 from losslab.losses import LabelStatistics, build_loss
 from losslab.losses.base import Loss
+from losslab.models.inputs import Embeddings
 from losslab.models.probe import Probe
+from losslab.training.batches import Documents
 from losslab.training.budget import Budget, Regularisers
 from losslab.training.errors import NonFiniteLossError
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.fit import fit
-from losslab.training.network import ModelWithLoss, predict_scores
-from losslab.training.trainer import RowBatches
+from losslab.training.loop import learning_rate_factor
+from losslab.training.network import ModelWithLoss, load_weights, predict_scores
 
 NONE = Regularisers(rdrop=0, adversarial=0, radius=0.1)
 BUDGET = Budget(
     epochs=40,
     patience=8,
+    evaluations_per_epoch=1,
     select_by="macro_f1",
     batch_size=16,
+    whole_batch_size=64,
     learning_rate=0.02,
     weight_decay=0.0,
     max_grad_norm=1.0,
-    warmup_steps=0,
+    warmup=0.0,
     schedule="constant_with_warmup",
+    soft_targets_from_step=0,
+    precision="auto",
+    compile=False,
+    gradient_checkpointing=False,
     threads=1,
     regularisers=NONE,
 )
 
 
-def separable(rows: int, seed: int) -> RowBatches:
+def separable(rows: int, seed: int, **context) -> Documents:
     """Labels that are signs of single features."""
-    features = torch.from_numpy(np.random.default_rng(seed).normal(size=(rows, 4))).float()
-    return RowBatches((features[:, :3] > 0).float(), features=features)
+    features = np.random.default_rng(seed).normal(size=(rows, 4)).astype(np.float32)
+    targets = (features[:, :3] > 0).astype(np.float32)
+    return Documents({"embeddings": features}, targets, np.arange(rows), context=context)
 
 
 def judge(targets, logits):
@@ -51,16 +64,23 @@ def network(loss, dropout=0.0, regularisers=NONE, **options):
     )
 
 
-def train(loss="bce", seed=1, budget=BUDGET, make_network=None):
+def train(loss="bce", seed=1, make_network=None, documents=None, changed=None, **options):
     return fit(
         make_network or (lambda: network(build_loss(loss, STATISTICS))),
-        separable(100, seed=0),
+        documents or separable(100, seed=0),
         separable(60, seed=1),
-        budget=budget,
+        budget=BUDGET.model_copy(update=changed or {}),
         judge=judge,
         name=loss,
         seed=seed,
+        **options,
     )
+
+
+def scores_of(module, weights, features):
+    arrays = {name: weight.numpy() for name, weight in weights.items()}
+    inputs = Embeddings(np.asarray(features, dtype=np.float32), np.arange(len(features)))
+    return predict_scores(load_weights(module, arrays), inputs)
 
 
 def test_training_learns_a_separable_problem():
@@ -98,10 +118,10 @@ def test_weights_are_those_of_the_best_epoch():
 def test_saved_weights_predict_what_was_judged():
     fitted = train()
     best = fitted.history["validation_macro_f1"].max()
-    validation = separable(60, seed=1).columns
-    weights = {name: weight.numpy() for name, weight in fitted.weights.items()}
-    scores = predict_scores(network(build_loss("bce")), weights, validation["features"].numpy())
-    assert judge(validation["targets"].numpy(), scores)["macro_f1"] == pytest.approx(best)
+    validation = separable(60, seed=1)
+    features = validation.inputs(np.arange(60))["features"]
+    scores = scores_of(network(build_loss("bce")), fitted.weights, features)
+    assert judge(validation.targets.dense(), scores)["macro_f1"] == pytest.approx(best)
 
 
 def test_a_losss_own_parameters_do_not_decay():
@@ -110,8 +130,7 @@ def test_a_losss_own_parameters_do_not_decay():
     loss.move.requires_grad_(requires_grad=True)
     still = network(loss)
     loss.compute = lambda logits, targets, context: logits.square().mean() + 0 * loss.move
-    budget = BUDGET.model_copy(update={"epochs": 3, "weight_decay": 1.0})
-    train("tlpr", make_network=lambda: still, budget=budget)
+    train("tlpr", make_network=lambda: still, changed={"epochs": 3, "weight_decay": 1.0})
     assert loss.move.item() == 5.0
 
 
@@ -131,24 +150,27 @@ def test_same_seed_same_weights_other_seed_other_weights():
 def test_listeners_hear_the_start_and_every_epoch():
     heard = []
     with listening(heard.append):
-        fitted = train(budget=BUDGET.model_copy(update={"epochs": 3}))
+        fitted = train(changed={"epochs": 3})
     assert heard[0] == TrainingStarted("bce", 1)
     assert [event.epoch for event in heard[1:]] == [1, 2, 3]
     assert isinstance(heard[1], EpochEnded)
+    assert [event.evaluation for event in heard[1:]] == [1, 2, 3]
     recorded = fitted.history.drop(columns="epoch").to_dict("records")
     assert [event.figures for event in heard[1:]] == recorded
-    train(budget=BUDGET.model_copy(update={"epochs": 1}))
+    train(changed={"epochs": 1})
     assert len(heard) == 4
 
 
 class BlowsUp(Loss):
-    """A loss that turns infinite at its third batch."""
+    """A loss that turns infinite at one of its batches."""
 
-    calls = 0
+    def __init__(self, at=3):
+        super().__init__()
+        self.at, self.calls = at, 0
 
     def forward(self, logits, targets, context=None):
         self.calls += 1
-        return logits.sum() * (float("inf") if self.calls == 3 else 1.0)
+        return logits.sum() * (float("inf") if self.calls == self.at else 1.0)
 
 
 def test_a_loss_that_turns_non_finite_stops_with_name_seed_and_step():
@@ -169,9 +191,7 @@ class Scaled(Loss):
 
 def test_parameters_of_a_loss_are_optimised_with_the_model():
     loss = Scaled()
-    train(
-        "scaled", make_network=lambda: network(loss), budget=BUDGET.model_copy(update={"epochs": 3})
-    )
+    train("scaled", make_network=lambda: network(loss), changed={"epochs": 3})
     assert loss.scale.item() != 1.0
 
 
@@ -179,30 +199,35 @@ class Remembers(Loss):
     """Keeps what the trainer hands it."""
 
     def forward(self, logits, targets, context=None):
-        self.seen = [*getattr(self, "seen", []), context]
+        for name, value in {
+            "seen": dict(context or {}),
+            "rows": len(logits),
+            "truths": targets,
+            "types": logits.dtype,
+        }.items():
+            setattr(self, name, [*getattr(self, name, []), value])
         return logits.square().mean()
 
 
 def test_losses_are_told_the_epoch_and_given_a_second_pass_where_they_need_one():
     loss = Remembers()
     make = lambda: network(loss, dropout=0.5, needs_second_pass=True)  # noqa: E731
-    train("remembers", make_network=make, budget=BUDGET.model_copy(update={"epochs": 2}))
+    train("remembers", make_network=make, changed={"epochs": 2})
     in_training = [context for context in loss.seen if context]
     assert sorted({context["epoch"] for context in in_training}) == [0, 1]
     assert all(context["second_logits"].shape[1] == 3 for context in in_training)
 
 
 def test_learned_parameters_and_random_state_of_a_loss_come_back_with_the_weights():
-    fitted = train("tlpr", budget=BUDGET.model_copy(update={"epochs": 3}))
-    weights = {name: weight.numpy() for name, weight in fitted.weights.items()}
+    fitted = train("tlpr", changed={"epochs": 3})
     fresh = network(build_loss("tlpr"))
-    predict_scores(fresh, weights, np.zeros((1, 4), dtype=np.float32))
+    scores_of(fresh, fitted.weights, np.zeros((1, 4)))
     assert fresh.loss.move.item() == fitted.weights["loss.move"].item() != 0
 
 
 @pytest.mark.parametrize("weights", [{"rdrop": 1.0}, {"adversarial": 1.0}])
 def test_regularisers_ask_for_agreement(weights):
-    batch = separable(40, seed=0).columns
+    batch = separable(40, seed=0).batch(np.arange(40))
     plain = network(build_loss("bce"), dropout=0.5).train()
     strict = network(
         build_loss("bce"), dropout=0.5, regularisers=NONE.model_copy(update=weights)
@@ -211,9 +236,99 @@ def test_regularisers_ask_for_agreement(weights):
     values = {}
     for name, module in {"plain": plain, "strict": strict}.items():
         torch.manual_seed(0)
-        values[name] = torch.stack([module(**batch)["loss"] for _ in range(20)]).mean()
+        values[name] = torch.stack([module(**batch)[0] for _ in range(20)]).mean()
     assert values["strict"] > values["plain"]
     (values["strict"] - values["plain"]).backward()
     assert strict.model.layers[1].weight.grad.isfinite().all()
     strict.eval()
-    assert strict(**batch)["loss"] == plain.eval()(**batch)["loss"]
+    assert strict(**batch)[0] == plain.eval()(**batch)[0]
+
+
+def test_losses_of_a_whole_batch_get_larger_ones():
+    loss = Remembers()
+    train("remembers", make_network=lambda: network(loss), changed={"epochs": 1}, whole_batch=True)
+    assert loss.rows[0] == 100  # of 100 documents one batch of at least 64
+
+
+def test_every_document_is_seen_once_an_epoch():
+    loss = Remembers()
+    train("remembers", make_network=lambda: network(loss), changed={"epochs": 1})
+    assert sorted(loss.rows[:6]) == [16, 16, 17, 17, 17, 17]
+
+
+def test_context_reaches_the_loss_row_by_row():
+    loss = Remembers()
+    targets = separable(100, seed=0).targets.dense()
+    documents = separable(
+        100, seed=0, mask=sparse.csr_array(targets), soft_targets=lambda r: targets[r]
+    )
+    train(
+        "remembers", make_network=lambda: network(loss), changed={"epochs": 1}, documents=documents
+    )
+    for context, truth in zip(loss.seen[:6], loss.truths[:6], strict=True):
+        assert torch.equal(context["mask"], truth)
+        assert torch.equal(context["soft_targets"], truth)
+
+
+def test_soft_targets_wait_for_their_step():
+    loss = Remembers()
+    documents = separable(100, seed=0, soft_targets=np.zeros((100, 3)))
+    changed = {"epochs": 2, "soft_targets_from_step": 4}
+    train("remembers", make_network=lambda: network(loss), changed=changed, documents=documents)
+    given = [context["soft_targets"] is not None for context in loss.seen if context]
+    assert given == [False] * 4 + [True] * 8
+
+
+def test_half_epochs_are_judged_and_counted():
+    fitted = train(changed={"epochs": 3, "evaluations_per_epoch": 2})
+    assert fitted.history["epoch"].tolist() == [0.5, 1, 1.5, 2, 2.5, 3]
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("constant_with_warmup", [1 / 3, 2 / 3, 1, 1, 1, 1, 1, 1, 1, 1]),
+        ("linear", [1 / 3, 2 / 3, *(1 - step / 8 for step in range(8))]),
+        ("cosine", [1 / 3, 2 / 3, *((1 + np.cos(np.pi * step / 8)) / 2 for step in range(8))]),
+    ],
+)
+def test_learning_rate_warms_up_and_follows_its_schedule(schedule, expected):
+    budget = BUDGET.model_copy(update={"schedule": schedule, "warmup": 0.2})
+    assert [learning_rate_factor(budget, step, 10) for step in range(10)] == pytest.approx(expected)
+
+
+def test_half_precision_leaves_the_loss_in_float32():
+    loss = Remembers()
+    train(
+        "remembers",
+        make_network=lambda: network(loss),
+        changed={"epochs": 1, "precision": "bfloat16"},
+    )
+    assert set(loss.types) == {torch.float32}
+
+
+def test_what_a_failed_training_leaves_can_be_replayed(tmp_path):
+    with pytest.raises(
+        NonFiniteLossError, match=r"logits from -?\d.* documents \d+.* labels a, "
+    ) as told:
+        train(
+            "blows",
+            make_network=lambda: network(BlowsUp()),
+            labels=["a", "a", "a"],
+            folder=tmp_path,
+        )
+    assert str(tmp_path / "seed_1") in str(told.value)
+    batch = load_file(tmp_path / "seed_1/batch.safetensors")
+    fault = json.loads((tmp_path / "seed_1/fault.json").read_text())
+    assert fault["step"] == 2
+    rows = [int(name) for name in fault["documents"]]
+    assert torch.equal(batch["features"], separable(100, seed=0).inputs(np.array(rows))["features"])
+    network(BlowsUp()).load_state_dict(load_file(tmp_path / "seed_1/weights.safetensors"))
+
+
+def test_best_weights_stay_when_a_later_epoch_fails(tmp_path):
+    with pytest.raises(NonFiniteLossError, match="validation after step 6"):
+        train("blows", make_network=lambda: network(BlowsUp(at=7)), folder=tmp_path)
+    with pytest.raises(NonFiniteLossError, match="step 7"):
+        train("blows", make_network=lambda: network(BlowsUp(at=8)), folder=tmp_path)
+    assert "model.layers.1.weight" in load_file(tmp_path / "seed_1/best.safetensors")

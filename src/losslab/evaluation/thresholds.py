@@ -44,10 +44,20 @@ def best_cut(truth: np.ndarray, scores: np.ndarray) -> float:
     return float((ranked[last] + below) / 2)
 
 
+def most_likely(scores: np.ndarray) -> np.ndarray:
+    """Each document's label of highest score, for tasks with one label per document.
+
+    >>> most_likely(np.array([[0.2, 0.7], [0.4, 0.1]])).astype(int).tolist()
+    [[0, 1], [1, 0]]
+    """
+    return np.eye(scores.shape[1], dtype=bool)[scores.argmax(axis=1)]
+
+
 def judge_epoch(
-    targets: np.ndarray, scores: np.ndarray, *, grid: np.ndarray | None
+    targets: np.ndarray, scores: np.ndarray, *, grid: np.ndarray | None, task: str = "multi"
 ) -> dict[str, float]:
     """Micro- and macro-F1 of validation scores under the protocol the test split is judged by."""
-    cut = tune_threshold(targets, scores, grid)
-    counts = count(targets.astype(bool), scores > cut, axis=0)
-    return {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts), "threshold": cut}
+    cut = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
+    guess = scores > cut["threshold"] if cut else most_likely(scores)
+    counts = count(targets.astype(bool), guess, axis=0)
+    return {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts), **cut}

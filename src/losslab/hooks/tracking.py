@@ -173,7 +173,7 @@ class Tracking(MlflowHook):
             self._start(event.loss, event.seed)
         else:
             figures = {name.replace("_", "/", 1): value for name, value in event.figures.items()}
-            self._runs.log(event.loss, event.seed, event.epoch, figures)
+            self._runs.log(event.loss, event.seed, event.evaluation, figures)
 
     def _start(self, loss: str, seed: int) -> None:
         options = self._parameters[namespace(loss)]

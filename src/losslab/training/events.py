@@ -18,11 +18,15 @@ class TrainingStarted:
 
 @dataclass(frozen=True)
 class EpochEnded:
-    """An epoch is over; ``figures`` are its losses, learning rate and validation metrics."""
+    """An epoch, or the part of one that is evaluated, is over.
+
+    ``figures`` are its losses, speed, learning rate and validation metrics; ``evaluation`` counts.
+    """
 
     loss: str
     seed: int
-    epoch: int
+    epoch: float
+    evaluation: int
     figures: dict[str, float]
 
 

@@ -1,74 +1,157 @@
 """Fitting a model with a loss: the same rule whatever the loss.
 
-Validation after every epoch, the best epoch by one validation metric is kept, and training ends
-when ``patience`` epochs in a row brought nothing better or ``epochs`` are over.
+Validation after every epoch (or part of one), the best by one validation metric is kept, and
+training ends when ``patience`` epochs in a row brought nothing better or ``epochs`` are over.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
+from pathlib import Path
+from time import perf_counter
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
-from transformers import EarlyStoppingCallback, TrainingArguments, set_seed
-from transformers.utils.logging import set_verbosity_error
 
+from losslab.training.batches import Documents
 from losslab.training.budget import Budget
-from losslab.training.events import TrainingStarted, publish
+from losslab.training.errors import NonFiniteLossError
+from losslab.training.events import EpochEnded, TrainingStarted, publish
+from losslab.training.loop import Judge, Loop
 from losslab.training.network import ModelWithLoss
-from losslab.training.trainer import LossTrainer, RowBatches
+from losslab.training.non_finite import NonFinite
+from losslab.training.processes import process_rank
 
 logger = logging.getLogger(__name__)
-Judge = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model: its weights at the best epoch and a row of figures per epoch."""
+    """A trained model: its weights at the best epoch and a row of figures per evaluation."""
 
     weights: dict[str, Tensor]
     history: pd.DataFrame
-    best_epoch: int
+    best_epoch: float
 
 
 def fit(
     make_network: Callable[[], ModelWithLoss],
-    train: RowBatches,
-    validation: RowBatches,
+    train: Documents,
+    validation: Documents,
     *,
     budget: Budget,
     judge: Judge,
     name: str,
     seed: int,
+    whole_batch: bool = False,
+    labels: Sequence[str] | None = None,
+    folder: Path | None = None,
 ) -> Fitted:
-    """Train one network; ``judge(targets, scores)`` gives the validation metrics of an epoch."""
+    """Train one network; ``judge(targets, scores)`` gives the validation metrics of an epoch.
+
+    ``whole_batch``: the loss looks at a batch as a whole and gets larger ones. ``folder`` takes what
+    is left of a training that fails.
+    """
     publish(TrainingStarted(name, seed))
-    logger.info("%s, seed %d: training starts", name, seed)
-    set_seed(seed)
-    set_verbosity_error()
+    size = batch_size(budget, len(train), whole=whole_batch)
+    logger.info("%s, seed %d: training starts, batches of %d", name, seed, size)
+    torch.manual_seed(seed)
     network = make_network()
-    with TemporaryDirectory(prefix=f"losslab-{name}-") as folder:
-        trainer = LossTrainer(
-            loss_name=name,
-            seed=seed,
-            judge=judge,
-            model=network,
-            args=training_arguments(folder, budget, seed),
-            train_dataset=train,
-            eval_dataset=validation,
-            callbacks=[EarlyStoppingCallback(early_stopping_patience=budget.patience)],
-        )
-        with cpu_threads(budget.threads):
-            trainer.train()
-    history = pd.DataFrame(trainer.history)
-    best = int(history.loc[history[f"validation_{budget.select_by}"].idxmax(), "epoch"])
-    logger.info("%s, seed %d: best epoch %d of %d", name, seed, best, len(history))
-    weights = {key: value.detach().cpu() for key, value in network.state_dict().items()}
-    return Fitted(weights, history, best)
+    torch.manual_seed(seed + process_rank())
+    with cpu_threads(budget.threads):
+        title = f"{name} seed {seed}"
+        loop = Loop(network, train, budget=budget, batch_size=size, seed=seed, title=title)
+        record = _Record(name, seed, budget, network)
+        try:
+            _run(loop, record, validation, judge)
+        except NonFinite as fault:
+            raise _explain(fault, loop, record, labels, folder) from fault
+        finally:
+            loop.bar.close()
+    logger.info("%s, seed %d: best epoch %g of %g", name, seed, record.best_epoch, record.epoch)
+    return Fitted(record.weights, pd.DataFrame(record.history), record.best_epoch)
+
+
+def batch_size(budget: Budget, documents: int, *, whole: bool) -> int:
+    """The size of a batch: larger where the loss looks at it as a whole, never the whole corpus.
+
+    >>> from types import SimpleNamespace
+    >>> batch_size(SimpleNamespace(batch_size=32, whole_batch_size=256), 1000, whole=True)
+    256
+    """
+    wanted = max(budget.batch_size, budget.whole_batch_size if whole else 1)
+    if documents < wanted:
+        logger.warning("only %d training documents, asked for batches of %d", documents, wanted)
+    return min(wanted, documents)
+
+
+def _run(loop: Loop, record: "_Record", validation: Documents, judge: Judge) -> None:
+    start = perf_counter()
+    for epoch in range(loop.budget.epochs):
+        for part, batches in enumerate(loop.parts(), start=1):
+            figures = loop.train_on(batches, epoch)
+            figures["train_seconds"] = perf_counter() - start
+            figures |= loop.evaluate(validation, judge)
+            record.add(_number(epoch + part / loop.budget.evaluations_per_epoch), figures)
+            loop.bar.set_postfix(macro_f1=f"{figures['validation_macro_f1']:.3f}", refresh=False)
+        if record.is_over():
+            return
+
+
+def _number(epoch: float) -> float:
+    """Whole epochs as whole numbers."""
+    return int(epoch) if epoch == int(epoch) else epoch
+
+
+class _Record:
+    """What a training has reached: its history, and the weights of its best epoch."""
+
+    def __init__(self, name: str, seed: int, budget: Budget, network: ModelWithLoss) -> None:
+        self.name, self.seed, self.budget, self.network = name, seed, budget, network
+        self.history: list[dict[str, float]] = []
+        self.weights: dict[str, Tensor] = {}
+        self.best, self.best_epoch, self.epoch = float("-inf"), 0.0, 0.0
+
+    def add(self, epoch: float, figures: dict[str, float]) -> None:
+        """Keep the figures of an evaluation, and the weights if it is the best."""
+        self.epoch = epoch
+        self.history.append({"epoch": epoch, **figures})
+        reached = figures[f"validation_{self.budget.select_by}"]
+        if reached > self.best:
+            self.best, self.best_epoch = reached, epoch
+            state = self.network.state_dict()
+            self.weights = {key: value.detach().cpu().clone() for key, value in state.items()}
+        if process_rank() == 0:
+            publish(EpochEnded(self.name, self.seed, epoch, len(self.history), figures))
+
+    def is_over(self) -> bool:
+        """Whether patience has run out."""
+        return self.epoch - self.best_epoch >= self.budget.patience
+
+
+def _explain(
+    fault: NonFinite,
+    loop: Loop,
+    record: _Record,
+    labels: Sequence[str] | None,
+    folder: Path | None,
+) -> NonFiniteLossError:
+    """The error to show; what is needed to look into it is saved first."""
+    training = loop.module.training
+    place = f"step {loop.step + 1}" if training else f"validation after step {loop.step}"
+    message = f"{record.name}, seed {record.seed}, {place}: {fault.describe(loop.network, labels)}"
+    if folder is not None:
+        kept = folder / f"seed_{record.seed}"
+        facts = {"loss": record.name, "seed": record.seed, "step": loop.step, "fault": message}
+        fault.keep(kept, loop.network, facts)
+        if record.weights:
+            from safetensors.torch import save_file
+
+            save_file(record.weights, kept / "best.safetensors")
+        message += f"; the batch and the weights are kept in {kept}"
+    return NonFiniteLossError(message)
 
 
 @contextmanager
@@ -80,40 +163,3 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def training_arguments(folder: str, budget: Budget, seed: int) -> TrainingArguments:
-    """The budget in the Trainer's words."""
-    cuda = torch.cuda.is_available()
-    half = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
-    arguments = TrainingArguments(
-        output_dir=folder,
-        num_train_epochs=budget.epochs,
-        per_device_train_batch_size=budget.batch_size,
-        per_device_eval_batch_size=max(budget.batch_size, 256),
-        learning_rate=budget.learning_rate,
-        weight_decay=budget.weight_decay,
-        max_grad_norm=budget.max_grad_norm,
-        warmup_steps=budget.warmup_steps,
-        lr_scheduler_type=budget.schedule,
-        bf16=half,
-        fp16=cuda and not half,
-        seed=seed,
-        data_seed=seed,
-        eval_strategy="epoch",
-        logging_strategy="epoch",
-        logging_nan_inf_filter=False,
-        save_strategy="best",
-        save_total_limit=1,
-        save_only_model=True,
-        load_best_model_at_end=True,
-        metric_for_best_model=budget.select_by,
-        greater_is_better=True,
-        label_names=["targets"],
-        remove_unused_columns=False,
-        dataloader_pin_memory=cuda,
-        disable_tqdm=True,
-        report_to="none",
-    )
-    arguments._n_gpu = min(arguments.n_gpu, 1)  # a batch reaches its loss whole, on one device
-    return arguments

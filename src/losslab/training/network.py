@@ -8,20 +8,26 @@ import torch
 from torch import Tensor, nn
 
 from losslab.losses.base import Loss
+from losslab.models.encoder import default_device
+from losslab.models.inputs import Embeddings, Tokens, ordered_batches
+from losslab.models.text_model import TextModel
 from losslab.training.budget import Regularisers
+from losslab.training.processes import gather_rows
+
+Inputs = Mapping[str, Tensor]
 
 
 class ModelWithLoss(nn.Module):
     """A model and its loss: the loss's own parameters and random state go along with the weights.
 
-    ``epoch`` is set by the trainer. In training mode the regularisers are added: R-Drop asks two
-    dropout passes to agree, virtual adversarial training asks the model not to change its mind where
-    its input moves a little in the worst direction.
+    In training mode the regularisers are added: R-Drop asks two dropout passes to agree, virtual
+    adversarial training asks the model not to change its mind where its input moves a little in the
+    worst direction. Where several processes train, each loss sees the batch of all of them.
     """
 
     def __init__(
         self,
-        model: nn.Module,
+        model: TextModel,
         loss: Loss,
         *,
         needs_second_pass: bool = False,
@@ -30,62 +36,77 @@ class ModelWithLoss(nn.Module):
         super().__init__()
         self.model = model
         self.loss = loss
-        self.epoch = 0
         self.second_pass = needs_second_pass
         self.regularisers = regularisers
 
-    def forward(self, targets: Tensor, **inputs: Tensor) -> dict[str, Tensor]:
-        """The loss in float32, and the scores decisions are made by (in evaluation mode)."""
+    def forward(
+        self, inputs: Inputs, targets: Tensor, context: Mapping[str, Any]
+    ) -> tuple[Tensor, Tensor]:
+        """The loss in float32, and the logits of this process."""
         logits = self.model(**inputs)
         with torch.autocast(logits.device.type, enabled=False):
             if not self.training:
-                value = self.loss(logits.float(), targets)
-                return {"loss": value, "scores": self.loss.scores(logits.float())}
-            return {"loss": self._training_loss(logits, targets, inputs)}
+                return self.loss(logits.float(), targets), logits.float()
+            return self._training_loss(logits.float(), inputs, targets, context), logits
 
-    def _training_loss(self, logits: Tensor, targets: Tensor, inputs: dict[str, Tensor]) -> Tensor:
-        context: dict[str, Any] = {"epoch": self.epoch}
-        logits = logits.float()
+    def _training_loss(
+        self, logits: Tensor, inputs: Inputs, targets: Tensor, context: Mapping[str, Any]
+    ) -> Tensor:
         weights = self.regularisers
-        if not (self.second_pass or weights.rdrop or weights.adversarial):
-            return self.loss(logits, targets, context)
         second = self.model(**inputs).float() if self.second_pass or weights.rdrop else None
+        known = {
+            name: gather_rows(value) if isinstance(value, Tensor) else value
+            for name, value in context.items()
+        }
+        everyone, truth = gather_rows(logits), gather_rows(targets)
+        others = gather_rows(second) if second is not None else None
         if self.second_pass:
-            context["second_logits"] = second
-        value = self.loss(logits, targets, context)
-        if weights.rdrop and second is not None:
-            value = (value + self.loss(second, targets, context)) / 2
-            value = value + weights.rdrop * self.loss.divergence(logits, second).mean() / 2
+            known["second_logits"] = others
+        value = self.loss(everyone, truth, known)
+        if weights.rdrop and others is not None:
+            value = (value + self.loss(others, truth, known)) / 2
+            value = value + weights.rdrop * self.loss.divergence(everyone, others).mean() / 2
         if weights.adversarial:
-            value = value + weights.adversarial * self._adversarial(logits, inputs)
+            moved = gather_rows(self._move(logits.detach(), inputs))
+            apart = self.loss.divergence(everyone.detach(), moved).mean()
+            value = value + weights.adversarial * apart
         return value
 
-    def _adversarial(self, logits: Tensor, inputs: dict[str, Tensor]) -> Tensor:
-        """Divergence at the worst small step of the features (Miyato et al. 2018), one iteration."""
-        features, calm = inputs["features"], logits.detach()
-        direction = _unit(torch.randn_like(features)).requires_grad_()
+    def _move(self, calm: Tensor, inputs: Inputs) -> Tensor:
+        """Logits at the worst small step of the embeddings (Miyato et al. 2018), one iteration."""
+        embedded = self.model.embed(**inputs).detach()
+        direction = _unit(torch.randn_like(embedded)).requires_grad_()
         with torch.enable_grad():
-            moved = self.model(**{**inputs, "features": features + 1e-3 * direction}).float()
+            moved = self.model.classify(embedded + 1e-3 * direction, **inputs).float()
             (slope,) = torch.autograd.grad(self.loss.divergence(calm, moved).sum(), direction)
         step = self.regularisers.radius * _unit(slope.detach())
-        moved = self.model(**{**inputs, "features": features + step}).float()
-        return self.loss.divergence(calm, moved).mean()
+        return self.model.classify(self.model.embed(**inputs) + step, **inputs).float()
 
 
 def _unit(rows: Tensor) -> Tensor:
     return nn.functional.normalize(rows.flatten(1), dim=1).view_as(rows)
 
 
+def load_weights(network: ModelWithLoss, weights: Mapping[str, np.ndarray]) -> ModelWithLoss:
+    """``network`` with the weights of a training, its loss's own state among them."""
+    network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
+    return network
+
+
 def predict_scores(
-    network: ModelWithLoss, weights: Mapping[str, np.ndarray], features: np.ndarray
+    network: ModelWithLoss, inputs: Embeddings | Tokens, *, batch_size: int = 256
 ) -> np.ndarray:
-    """What ``network`` with ``weights`` makes decisions by: documents x labels.
+    """What ``network`` makes decisions by: documents x labels.
 
     In float64, so that probabilities near 1 keep the order of their logits.
     """
-    network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
-    network.eval()
+    device = default_device()
+    network.eval().to(device)
+    scores: list[np.ndarray] = []
+    batches = ordered_batches(inputs.lengths, batch_size)
     with torch.inference_mode():
-        logits = network.model(features=torch.from_numpy(features)).double()
-        scores: np.ndarray = network.loss.scores(logits).numpy()
-    return scores
+        for places in batches:
+            batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
+            logits = network.model(**batch).cpu().double()
+            scores.append(network.loss.scores(logits).numpy())
+    return np.concatenate(scores)[np.argsort(np.concatenate(batches))]

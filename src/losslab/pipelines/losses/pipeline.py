@@ -7,14 +7,18 @@ from typing import Any
 
 from kedro.pipeline import Node, Pipeline
 
+from losslab.losses import LOSSES
 from losslab.parameters import loss_options, namespace
 from losslab.pipelines.losses import nodes
 
-SHARED = {"features", "targets", "documents", "label_statistics"}
+SHARED = {"features", "targets", "documents", "label_space", "label_statistics"}
+GIVEN: dict[str, str] = {}
+"""What some losses need besides, by the word of ``LossSpec.needs``: the dataset that holds it."""
 PARAMETERS = {
     "params:recipe",
     "params:recipes",
     "params:threshold",
+    "params:task",
     "params:seed",
     "params:seeds",
 }
@@ -22,50 +26,53 @@ PARAMETERS = {
 
 def create_pipeline(loss: str) -> Pipeline:
     """The pipeline of one loss, in a namespace of its own."""
+    given = {need: GIVEN[need] for need in LOSSES[loss].needs if need in GIVEN}
     options = f"params:{namespace(loss)}"
     return Pipeline(
-        [
-            Node(
-                for_loss(loss, nodes.train),
-                {
-                    **{name: name for name in sorted(SHARED)},
-                    **{name.removeprefix("params:"): name for name in sorted(PARAMETERS)},
-                    "options": options,
-                },
-                ["model", "history"],
-                name="train",
-            ),
-            Node(
-                for_loss(loss, nodes.score),
-                [
-                    "model",
-                    "features",
-                    "documents",
-                    "label_statistics",
-                    options,
-                    "params:recipe",
-                    "params:recipes",
-                ],
-                "scores",
-                name="score",
-            ),
-            Node(
-                for_loss(loss, nodes.decide),
-                ["scores", "targets", "documents", "params:threshold"],
-                "thresholds",
-                name="decide",
-            ),
-            Node(
-                nodes.evaluate,
-                ["scores", "thresholds", "history", "targets", "documents", "label_statistics"],
-                "metrics",
-                name="evaluate",
-            ),
-        ],
+        [_train(loss, given, options), _score(loss, given, options), _decide(loss), _evaluate()],
         namespace=namespace(loss),
-        inputs=SHARED,
+        inputs=SHARED | set(given.values()),
         parameters={*PARAMETERS, options},
         tags=namespace(loss),
+    )
+
+
+def _train(loss: str, given: dict[str, str], options: str) -> Node:
+    inputs = [*SHARED, "failures", *PARAMETERS]
+    named = {name.removeprefix("params:"): name for name in sorted(inputs)}
+    return Node(
+        for_loss(loss, nodes.train),
+        {**named, "options": options, **given},
+        ["model", "history"],
+        name="train",
+    )
+
+
+def _score(loss: str, given: dict[str, str], options: str) -> Node:
+    inputs = ["model", "features", "documents", "label_statistics"]
+    chosen = ["params:recipe", "params:recipes", "params:task"]
+    named = {name.removeprefix("params:"): name for name in [*inputs, *chosen]}
+    groups = {name: given[name] for name in ("groups",) if name in given}
+    return Node(
+        for_loss(loss, nodes.score), {**named, "options": options, **groups}, "scores", name="score"
+    )
+
+
+def _decide(loss: str) -> Node:
+    return Node(
+        for_loss(loss, nodes.decide),
+        ["scores", "targets", "documents", "params:threshold", "params:task"],
+        "thresholds",
+        name="decide",
+    )
+
+
+def _evaluate() -> Node:
+    return Node(
+        nodes.evaluate,
+        ["scores", "thresholds", "history", "targets", "documents", "label_statistics"],
+        "metrics",
+        name="evaluate",
     )
 
 

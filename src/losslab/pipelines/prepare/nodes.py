@@ -1,5 +1,6 @@
 """From raw files to documents, splits, targets and features."""
 
+import json
 import logging
 from pathlib import Path
 from typing import Any
@@ -69,10 +70,11 @@ def encode_targets(documents: pd.DataFrame, task: str) -> tuple[list[str], spars
 
 def compute_features(
     documents: pd.DataFrame, recipe: str, recipes: Recipes
-) -> dict[str, np.ndarray]:
-    """What the recipe's model reads: for the probe, one frozen embedding per document."""
-    from losslab.models.encoder import embed_texts
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """What the recipe's model reads, once for all losses, and the tokenizer that new texts need."""
+    from losslab.models.features import compute_features, learn_tokenizer
 
     chosen = getattr(recipes, recipe)
-    texts = list(documents["text"])
-    return {"embeddings": embed_texts(texts, encoder=chosen.encoder, max_length=chosen.max_length)}
+    tokenizer = learn_tokenizer(chosen, list(documents.loc[documents["split"] == "train", "text"]))
+    features = compute_features(chosen, list(documents["text"]), tokenizer)
+    return features, json.loads(tokenizer.to_str())

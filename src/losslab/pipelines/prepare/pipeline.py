@@ -38,7 +38,7 @@ def create_pipeline() -> Pipeline:
             Node(
                 nodes.compute_features,
                 ["documents", "params:recipe", "params:recipes"],
-                "features",
+                ["features", "tokenizer"],
                 name="compute_features",
             ),
         ],

@@ -1,0 +1,39 @@
+"""A pretrained encoder with a linear head, trained as a whole."""
+
+from torch import Tensor, nn
+
+from losslab.models.encoder import load_encoder, pool
+from losslab.models.settings import TransformerSettings
+from losslab.models.text_model import TextModel
+
+
+class Transformer(TextModel):
+    """Logits from the pooled last layer of an encoder."""
+
+    def __init__(self, settings: TransformerSettings, *, labels: int) -> None:
+        super().__init__()
+        self.backbone = load_encoder(settings.backbone)
+        if hasattr(self.backbone, "pooler"):
+            self.backbone.pooler = None  # unused weights would wait for a gradient
+        self.pooling = settings.pooling
+        self.dropout = nn.Dropout(settings.dropout)
+        self.head = nn.Linear(self.backbone.config.hidden_size, labels)
+
+    def embed(self, **inputs: Tensor) -> Tensor:
+        """Token embeddings: documents x tokens x width."""
+        embedded: Tensor = self.backbone.get_input_embeddings()(inputs["input_ids"])
+        return embedded
+
+    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """Logits, documents x labels."""
+        mask = inputs["attention_mask"]
+        hidden = self.backbone(inputs_embeds=embedded, attention_mask=mask).last_hidden_state
+        pooled = pool(hidden, mask, self.pooling)
+        logits: Tensor = self.head(self.dropout(pooled))
+        return logits
+
+    def save_memory(self) -> None:
+        """Compute activations again in the backward pass instead of keeping them."""
+        self.backbone.gradient_checkpointing_enable(
+            gradient_checkpointing_kwargs={"use_reentrant": False}
+        )

@@ -1,0 +1,139 @@
+"""What all models have in common, whatever they read."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig, BertModel
+
+from losslab.models.build import build_model
+from losslab.models.errors import EncoderError
+from losslab.models.features import compute_features, learn_tokenizer
+from losslab.models.inputs import inputs_of
+from losslab.models.settings import (
+    LSTMSettings,
+    ModelSettings,
+    ProbeSettings,
+    TextCNNSettings,
+    TransformerSettings,
+)
+from losslab.models.words import first_vectors
+
+TEXTS = ["the lock is open", "a", "", "the memory of the part is read after it was freed", "lock"]
+COMMON = {"max_length": 16, "truncation": "head", "dropout": 0.0}
+WORDS = {**COMMON, "words": 50, "least_count": 1, "lowercase": True, "width": 6, "vectors": None}
+
+
+def write_encoder(folder) -> str:
+    """A tiny BERT with weights of its own, in a folder as the hub has it."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "lock", "is", "open", "memory", "a"]
+    (folder / "vocab.txt").write_text("\n".join(words))
+    facts = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 32}
+    (folder / "tokenizer_config.json").write_text(json.dumps(facts))
+    torch.manual_seed(0)
+    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = BertConfig(vocab_size=len(words), intermediate_size=8, **size)
+    BertModel(config).save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory) -> str:
+    return write_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(params=["probe", "cls", "mean", "textcnn", "lstm"])
+def settings(request, encoder) -> ModelSettings:
+    pretrained = {**COMMON, "backbone": encoder}
+    return {
+        "probe": ProbeSettings(**pretrained, pooling="mean", hidden=4),
+        "cls": TransformerSettings(**pretrained, pooling="cls"),
+        "mean": TransformerSettings(**pretrained, pooling="mean"),
+        "textcnn": TextCNNSettings(**WORDS, windows=(3, 4, 5), filters=7),
+        "lstm": LSTMSettings(**WORDS, hidden=5, layers=2),
+    }[request.param]
+
+
+@pytest.fixture
+def features(settings):
+    return compute_features(settings, TEXTS, learn_tokenizer(settings, TEXTS))
+
+
+def test_logits_of_a_text_do_not_depend_on_its_company(settings, features):
+    model = build_model(settings, features, labels=3).eval()
+    inputs = inputs_of(features, np.arange(len(TEXTS)))
+    together = model(**inputs.batch(np.arange(len(TEXTS))))
+    assert together.shape == (len(TEXTS), 3)
+    for place in range(len(TEXTS)):
+        alone = model(**inputs.batch(np.array([place])))
+        torch.testing.assert_close(alone[0], together[place], atol=1e-5, rtol=1e-4)
+
+
+def test_every_weight_that_asks_for_a_gradient_gets_one(settings, features):
+    model = build_model(settings, features, labels=3)
+    model(**inputs_of(features, np.arange(5)).batch(np.arange(5))).square().sum().backward()
+    assert [
+        name for name, p in model.named_parameters() if p.requires_grad and p.grad is None
+    ] == []
+
+
+def test_logits_are_classified_embeddings(settings, features):
+    model = build_model(settings, features, labels=3).eval()
+    batch = inputs_of(features, np.arange(5)).batch(np.arange(5))
+    torch.testing.assert_close(model.classify(model.embed(**batch), **batch), model(**batch))
+
+
+def test_saving_memory_changes_no_gradient(encoder):
+    settings = TransformerSettings(**COMMON, backbone=encoder, pooling="cls")
+    features = compute_features(settings, TEXTS, learn_tokenizer(settings, TEXTS))
+    batch = inputs_of(features, np.arange(5)).batch(np.arange(5))
+    gradients = []
+    for save in (False, True):
+        torch.manual_seed(0)
+        model = build_model(settings, features, labels=3).train()
+        if save:
+            model.save_memory()
+        torch.manual_seed(1)
+        model(**batch).square().sum().backward()
+        gradients.append(model.head.weight.grad)
+    torch.testing.assert_close(*gradients)
+
+
+def test_features_of_a_text_are_the_same_later(settings, features):
+    tokenizer = learn_tokenizer(settings, TEXTS)
+    again = compute_features(settings, [TEXTS[3]], type(tokenizer).from_str(tokenizer.to_str()))
+    first = inputs_of(features, np.array([3])).batch(np.array([0]))
+    for name, value in inputs_of(again, np.array([0])).batch(np.array([0])).items():
+        torch.testing.assert_close(value, first[name], atol=1e-6, rtol=1e-4)
+
+
+def test_unknown_encoder_is_named():
+    settings = TransformerSettings(**COMMON, backbone="nowhere/none", pooling="cls")
+    with pytest.raises(EncoderError, match="no encoder 'nowhere/none'"):
+        learn_tokenizer(settings, TEXTS)
+
+
+def test_given_vectors_are_where_words_start(tmp_path):
+    file = tmp_path / "vectors.txt"
+    file.write_text("2 3\nlock 1 2 3\nnever 7 7 7\nopen 4 5 6\n")
+    vocabulary = {"[PAD]": 0, "[UNK]": 1, "lock": 2, "open": 3, "rare": 4}
+    vectors = first_vectors(vocabulary, width=9, file=str(file))
+    assert vectors[[0, 2, 3]].tolist() == [[0, 0, 0], [1, 2, 3], [4, 5, 6]]
+    assert np.abs(vectors[4]).max() < 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("lock 1 2\nopen 1\n", "line 2: expected 2 numbers, found 1"),
+        ("lock 1 x\n", "line 1: expected a word and numbers"),
+        (None, "no word vectors in .*vectors.txt"),
+    ],
+)
+def test_broken_vectors_are_named(tmp_path, content, message):
+    file = tmp_path / "vectors.txt"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(EncoderError, match=message):
+        first_vectors({"[PAD]": 0, "lock": 1, "open": 2}, width=2, file=str(file))
