@@ -27,7 +27,7 @@ from losslab.corpora import CorpusError
         (["--runner=ThreadRunner"], "unknown runner 'ThreadRunner'; choose from"),
         (["--params=threshold.lowest=0.7"], "parameter 'threshold': lowest must not be above"),
         (
-            ["--env=test", "--params=recipes.probe.encoder=nowhere/none"],
+            ["--env=test", "--params=recipes.probe.backbone=nowhere/none"],
             "no encoder 'nowhere/none'",
         ),
     ],
