@@ -8,6 +8,7 @@ from omegaconf import OmegaConf
 
 from losslab.config_loader import CheckedConfigLoader
 from losslab.corpora import READERS
+from losslab.corpora.sources import SOURCES
 from losslab.settings import CONFIG_LOADER_ARGS
 
 CONF = Path(__file__).parents[1] / "conf"
@@ -44,8 +45,8 @@ def at(tree, path):
     return tree
 
 
-def test_every_environment_of_a_dataset_has_its_reader():
-    assert set(DATASETS) <= set(READERS) - {"csv", "jsonl"}
+def test_every_dataset_with_a_reader_has_an_environment_and_a_source():
+    assert set(DATASETS) == set(READERS) - {"csv", "jsonl"} == set(SOURCES)
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS)

@@ -86,6 +86,7 @@ def test_wos_labels_by_choice(tmp_path):
     folder = written(tmp_path, "wos")
     assert documents("wos", folder, labels="domain")["labels"].tolist() == [["Medical"], ["CS"]]
     assert documents("wos", folder, labels="both")["labels"][0] == ["Medical", "Skin Care"]
+    assert documents("wos", folder, labels="path")["labels"][0] == ["Medical:Skin Care"]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +95,7 @@ def test_wos_labels_by_choice(tmp_path):
         ("area", [["area 7"], ["area 3"]]),
         ("domain", [["domain 0"], ["domain 1"]]),
         ("both", [["domain 0", "area 7"], ["domain 1", "area 3"]]),
+        ("path", [["domain 0:area 7"], ["domain 1:area 3"]]),
     ],
 )
 def test_wos_line_files(labels, expected, tmp_path):
