@@ -28,6 +28,16 @@ def test_too_many_broken_rows_stop_the_run_and_are_kept(project, kedro):
     assert notes["rejected"] == {"expected … fields, found …": 2}
 
 
+def test_rows_are_kept_where_not_one_can_be_read(project, kedro):
+    file = project / "data/01_raw/cwe/2000.csv"
+    header = file.read_text().splitlines()[0]
+    file.write_text(f"{header}\n98,Torn\n", encoding="utf-8")
+    done = prepare(kedro)
+    assert done.returncode == 1
+    assert "expected at least one document, found none" in done.stderr
+    assert len(pd.read_csv(newest(project / "data/02_intermediate/cwe/rejected.csv"))) == 1
+
+
 def test_dataset_of_any_name_is_read_by_the_reader_named(project, kedro):
     (project / "data/01_raw/cwe").rename(project / "data/01_raw/mine")
     done = prepare(kedro, "--params=dataset=mine,reader=cwe,min_label_frequency=20")

@@ -165,3 +165,11 @@ def test_figures_are_previewed_as_figures(tmp_path):
     dataset = FigureDataset(filepath=(tmp_path / "f.json").as_posix(), version=NEWEST)
     dataset.save(go.Figure(go.Bar(x=["a"], y=[1])))
     assert json.loads(json.dumps(dataset.preview()))["data"][0]["type"] == "bar"
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_preview_of_a_table_is_its_first_rows(tmp_path, rows):
+    dataset = ParquetDataset(filepath=str(tmp_path / "table.parquet"))
+    table = pd.DataFrame({"label": ["a", "b", "c"][:rows], "count": [3, 1, 0][:rows]})
+    dataset.save(table)
+    assert dataset.preview(nrows=2) == table.head(2).to_dict(orient="split")

@@ -25,14 +25,17 @@ REJECTED = "data/02_intermediate/{dataset}/rejected.csv"
 
 def parse_corpus(
     raw_files: Path, dataset: str, reader: str | None, options: dict[str, Any]
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Read the raw files: documents, the rows that were set aside, and an account of both."""
+) -> tuple[pd.DataFrame, dict[str, Any], pd.DataFrame]:
+    """Read the raw files: the rows that were set aside, an account of all, and the documents.
+
+    The documents come last, as they are checked when saved: by then the others are there to see.
+    """
     corpus = READERS[reader or dataset](raw_files, **options)
     account = corpus.account()
     logger.info(
         "%s: %s", dataset, "; ".join([f"{len(corpus.documents):,} documents", *tell(account)])
     )
-    return corpus.documents, corpus.rejected, account
+    return corpus.rejected, account, corpus.documents
 
 
 def split_documents(

@@ -12,7 +12,7 @@ def create_pipeline() -> Pipeline:
             Node(
                 nodes.parse_corpus,
                 ["raw_files", "params:dataset", "params:reader", "params:corpus"],
-                ["parsed_documents", "rejected_rows", "corpus_notes"],
+                ["rejected_rows", "corpus_notes", "parsed_documents"],
                 name="parse_corpus",
             ),
             Node(
