@@ -107,3 +107,14 @@ def test_scores_without_a_grid_are_cut_where_it_is_best():
 def test_shapes_that_differ_are_refused():
     with pytest.raises(ValueError, match=r"\(1, 2\) and scores \(1, 3\) differ"):
         tune_threshold(np.zeros((1, 2)), np.zeros((1, 3)), GRID)
+
+
+def test_an_epoch_is_judged_by_group_as_metrics_are():
+    random = np.random.default_rng(0)
+    scores, truth = random.random((40, 6)), random.random((40, 6)) < 0.3
+    groups = {"head": np.array([0, 3]), "tail": np.array([], dtype=int)}
+    judged = judge_epoch(truth, scores, grid=threshold_grid(0.4, 0.6, 0.1), groups=groups)
+    metrics = compute_metrics(truth, scores, scores > judged["threshold"], groups=groups)
+    for group in groups:
+        for name in ("micro_f1", "macro_f1"):
+            assert judged[f"{group}_{name}"] == metrics[f"{group}/{name}"]

@@ -1,5 +1,7 @@
 """One threshold for all labels, tuned on validation: the protocol of Huang et al. 2021."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from losslab.evaluation.metrics import count, macro_f1, micro_f1
@@ -54,10 +56,23 @@ def most_likely(scores: np.ndarray) -> np.ndarray:
 
 
 def judge_epoch(
-    targets: np.ndarray, scores: np.ndarray, *, grid: np.ndarray | None, task: str = "multi"
+    targets: np.ndarray,
+    scores: np.ndarray,
+    *,
+    grid: np.ndarray | None,
+    task: str = "multi",
+    groups: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, float]:
-    """Micro- and macro-F1 of validation scores under the protocol the test split is judged by."""
+    """Micro- and macro-F1 of validation scores under the protocol the test split is judged by.
+
+    ``groups``: label indices by name; adds ``<group>_micro_f1`` and ``<group>_macro_f1``.
+    """
     cut = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
     guess = scores > cut["threshold"] if cut else most_likely(scores)
     counts = count(targets.astype(bool), guess, axis=0)
-    return {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts), **cut}
+    figures = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
+    for name, labels in (groups or {}).items():
+        hits, wrong, missed = (figure[labels] for figure in counts)
+        figures[f"{name}_micro_f1"] = micro_f1((hits, wrong, missed))
+        figures[f"{name}_macro_f1"] = macro_f1((hits, wrong, missed))
+    return {**figures, **cut}

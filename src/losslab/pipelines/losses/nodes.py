@@ -1,5 +1,6 @@
 """Train, score, decide, evaluate: the four nodes each loss has in its own namespace."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ def train(
 
     chosen, grid = getattr(recipes, recipe), _grid(loss, threshold)
     split = {name: np.flatnonzero(documents["split"] == name) for name in ("train", "validation")}
-    ids = documents["id"].to_numpy()
+    ids, parts = documents["id"].to_numpy(), _frequency_groups(label_statistics)
     learned = Documents(features, targets, split["train"], context=context, ids=ids)
     held_out = Documents(features, targets, split["validation"], ids=ids)
     weights, histories = {}, []
@@ -56,7 +57,7 @@ def train(
             learned,
             held_out,
             budget=chosen.training,
-            judge=lambda truth, scores: judge_epoch(truth, scores, grid=grid, task=task),
+            judge=partial(judge_epoch, grid=grid, task=task, groups=parts),
             name=loss,
             seed=current,
             whole_batch=LOSSES[loss].whole_batch,
@@ -66,6 +67,11 @@ def train(
         weights |= {f"seed_{current}/{name}": w.numpy() for name, w in fitted.weights.items()}
         histories.append(fitted.history.assign(seed=current, best=fitted.best_epoch))
     return weights, pd.concat(histories, ignore_index=True)
+
+
+def _frequency_groups(label_statistics: dict[str, Any]) -> dict[str, np.ndarray]:
+    members = np.array(label_statistics["groups"])
+    return {name: np.flatnonzero(members == name) for name in GROUPS}
 
 
 def _network(
@@ -174,8 +180,7 @@ def evaluate(
     from losslab.evaluation import compute_metrics, most_likely, summarise_seeds
 
     truth = targets[(documents["split"] == "test").to_numpy()]
-    members = np.array(label_statistics["groups"])
-    groups = {name: np.flatnonzero(members == name) for name in GROUPS}
+    groups = _frequency_groups(label_statistics)
     epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
     seeds = {}
     for seed, values in zip(scores["seeds"], scores["test"], strict=True):
