@@ -99,8 +99,9 @@ def test_wos_labels_by_choice(tmp_path):
     ],
 )
 def test_wos_line_files(labels, expected, tmp_path):
+    (tmp_path / "WOS46985").mkdir()
     for name, rows in {"X.txt": ["One", "Two"], "Y.txt": "73", "YL1.txt": "01"}.items():
-        (tmp_path / name).write_bytes(utf8(*rows))
+        (tmp_path / "WOS46985" / name).write_bytes(utf8(*rows))
     read = READERS["wos"](tmp_path, labels=labels).documents
     assert read["labels"].tolist() == expected
     assert read["text"].tolist() == ["One", "Two"]
@@ -219,6 +220,18 @@ def test_toxic_files_by_choice(tmp_path):
         READERS["toxic"](tmp_path)
 
 
+@pytest.mark.parametrize("pattern", ["", "/x/*.csv", "a/**b"])
+def test_pattern_that_is_none_is_told(pattern, tmp_path):
+    with pytest.raises(CorpusError, match=r"cannot look for|no file"):
+        READERS["toxic"](tmp_path, files=pattern)
+
+
+def test_classes_without_train_or_test_file_are_told(tmp_path):
+    (tmp_path / "data.csv").write_bytes(utf8("1,x,y"))
+    with pytest.raises(CorpusError, match=r"no file train\.csv or test\.csv"):
+        READERS["ag_news"](tmp_path)
+
+
 def test_unlabelled_reviews_are_counted(tmp_path):
     corpus = READERS["imdb"](written(tmp_path, "imdb"))
     assert corpus.notes["left_out"] == {"no label": 1}
@@ -308,6 +321,13 @@ def test_pubmed_years(tmp_path):
     corpus = READERS["pubmed"](tmp_path, years=[2020, 2021])
     assert corpus.documents["id"].tolist() == ["2"]
     assert corpus.notes["left_out"] == {"published in another year": 1}
+
+
+def test_pubmed_in_latin_1(tmp_path):
+    content = LAYOUTS["an article a line"].replace("Tea", "Thé")
+    (tmp_path / "allMeSH.json").write_bytes(content.encode("latin-1"))
+    assert documents("pubmed", tmp_path, encoding="latin-1")["text"][0].startswith("Thé")
+    assert documents("pubmed", tmp_path)["id"].tolist() == ["2"]
 
 
 def test_pubmed_articles_longer_than_a_chunk(tmp_path, monkeypatch):

@@ -237,8 +237,8 @@ TINY: dict[str, Tiny] = {
             "test.csv": utf8('"1","A ""town""","It rains."'),
         },
         [
-            ("test-1", 'A "town"\nIt rains.', ["World"], "test"),
             ("train-1", "A kettle\nIt sings\nit whistles.", ["Sci/Tech"], "train"),
+            ("test-1", 'A "town"\nIt rains.', ["World"], "test"),
         ],
     ),
     "dbpedia": Tiny(
@@ -248,8 +248,8 @@ TINY: dict[str, Tiny] = {
             "test.csv": utf8('1,"Acme"," It sells."'),
         },
         [
-            ("test-1", "Acme\nIt sells.", ["Company"], "test"),
             ("train-1", "Fern\nIt is green.", ["Plant"], "train"),
+            ("test-1", "Acme\nIt sells.", ["Company"], "test"),
         ],
     ),
     "imdb": Tiny(
@@ -273,9 +273,9 @@ TINY: dict[str, Tiny] = {
             "test.csv": utf8('"3","Fair."'),
         },
         [
-            ("test-1", "Fair.", ["3"], "test"),
             ("train-1", 'Good soup.\nGood "bread".', ["5"], "train"),
             ("train-2", "No.", ["1"], "train"),
+            ("test-1", "Fair.", ["3"], "test"),
         ],
     ),
     "arxiv": Tiny(

@@ -66,9 +66,6 @@ PACKAGED = {
 }
 """Corpora that come with an installed package: where their raw files are."""
 
-FOLDERLESS = frozenset({"simulated", "csv", "jsonl"})
-"""Readers that can do without a folder of raw files."""
-
 
 def reader_options(reader: str) -> type[BaseModel]:
     """The model of a reader's options: names, types and defaults as in its signature."""
@@ -76,7 +73,6 @@ def reader_options(reader: str) -> type[BaseModel]:
 
 
 __all__ = [
-    "FOLDERLESS",
     "PACKAGED",
     "READERS",
     "SPLITS",

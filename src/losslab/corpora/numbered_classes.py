@@ -32,7 +32,8 @@ def _read(folder: Path, *, parts: int, escapes: dict[str, str]) -> Corpus:
     listed = folder / "classes.txt"
     classes = names(listed) if listed.exists() else None
     collector = Collector(folder)
-    files = [path for path in matching(folder, "*.csv") if split_of(path) in ("train", "test")]
+    both = (folder / "train.csv", folder / "test.csv")
+    files = [path for path in both if path.exists()] or matching(folder, "train.csv", "test.csv")
     for path in files:
         parse = partial(_item, parts=parts, escapes=escapes, classes=classes)
         collector.gather(csv_rows(existing(path)), parse)

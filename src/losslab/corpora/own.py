@@ -34,7 +34,7 @@ ONE_HOT = {
     "": False,
 }
 
-Columns = str | list[str]
+Columns = str | Annotated[list[str], Field(min_length=1)]
 Separator = Annotated[str, Field(min_length=1)]
 
 
@@ -70,7 +70,8 @@ def read_csv(
         folder: where a relative ``file`` is looked for first; then in the working directory.
         file: the file's name or path.
         text: the column of the text, or several, joined line by line.
-        labels: one column with a JSON list or a separated list; several: one-hot, 0 or 1.
+        labels: one column with a JSON list or a separated list; several: one-hot, 0
+            or 1; an empty cell is 0.
         separator: between the labels of a separated list.
         split: the column that says train, validation or test; an empty cell leaves it open.
         id: the column of the documents' names; without, they are named by their line.

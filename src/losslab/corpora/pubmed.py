@@ -39,6 +39,7 @@ def read_pubmed(
     *,
     part: Literal["title", "abstract", "both"] = "both",
     years: list[int] | None = None,
+    encoding: Literal["utf-8", "latin-1"] = "utf-8",
 ) -> Corpus:
     """Read every JSON file.
 
@@ -46,21 +47,21 @@ def read_pubmed(
     """
     collector = Collector(folder)
     for path in matching(folder, "*.json", "*.json.gz"):
-        collector.gather(articles(path), partial(_article, part=part, years=years))
+        collector.gather(articles(path, encoding), partial(_article, part=part, years=years))
     return collector.corpus()
 
 
-def articles(path: Path) -> Iterator[Row]:
+def articles(path: Path, encoding: str) -> Iterator[Row]:
     """The articles of a file, whatever its layout."""
-    beginning = next(text_chunks(existing(path), CHUNK)).splitlines()
+    beginning = next(text_chunks(existing(path), encoding, CHUNK)).split("\n")
     if any(isinstance(_on_one_line(line), dict) for line in beginning[:3]) and beginning[1:]:
-        yield from _by_line(path)
+        yield from _by_line(path, encoding)
     else:
-        yield from _streamed(path)
+        yield from _streamed(path, encoding)
 
 
-def _by_line(path: Path) -> Iterator[Row]:
-    for place, line in lines(path):
+def _by_line(path: Path, encoding: str) -> Iterator[Row]:
+    for place, line in lines(path, encoding):
         article = line if isinstance(line, RowFault) else _on_one_line(line)
         if article is not None:
             yield place, article
@@ -81,8 +82,8 @@ def _on_one_line(line: str) -> dict[str, Any] | RowFault | None:
     return article
 
 
-def _streamed(path: Path) -> Iterator[Row]:
-    chunks = text_chunks(path, CHUNK)
+def _streamed(path: Path, encoding: str) -> Iterator[Row]:
+    chunks = text_chunks(path, encoding, CHUNK)
     text = next(chunks)
     start = LIST_START.search(text)
     if not start:

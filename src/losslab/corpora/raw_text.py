@@ -25,9 +25,13 @@ UNREADABLE = (OSError, EOFError, zlib.error)
 
 def existing(path: Path) -> Path:
     """The path of a file that has content."""
-    if not path.is_file():
+    try:
+        size = path.stat().st_size if path.is_file() else None
+    except OSError as error:
+        raise CorpusError(f"{path}: expected a readable file, found {error}") from error
+    if size is None:
         raise CorpusError(f"{path} is missing; expected a file of the corpus there")
-    if path.stat().st_size == 0:
+    if size == 0:
         raise CorpusError(f"{path}, line 1: expected rows, found an empty file")
     return path
 
@@ -35,7 +39,10 @@ def existing(path: Path) -> Path:
 def matching(folder: Path, *patterns: str) -> list[Path]:
     """The files that match the first pattern that any file matches, in order of their names."""
     for pattern in patterns:
-        found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        try:
+            found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        except (NotImplementedError, ValueError, OSError) as error:
+            raise CorpusError(f"{folder}: cannot look for '{pattern}': {error}") from error
         if found:
             return found
     raise CorpusError(f"{folder}: no file {' or '.join(patterns)}; expected the corpus's raw files")
@@ -161,9 +168,9 @@ def text_lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
         yield from text
 
 
-def text_chunks(path: Path, size: int) -> Iterator[str]:
+def text_chunks(path: Path, encoding: str, size: int) -> Iterator[str]:
     """A text in pieces of at most ``size`` characters, for files with lines of any length."""
-    with _opened(path, "utf-8", "\n") as text:
+    with _opened(path, encoding, "\n") as text:
         while chunk := text.read(size):
             yield chunk
 

@@ -15,14 +15,14 @@ SEPARATOR = "|,|"
 
 
 def read_toutiao(folder: Path, *, depth: Annotated[int, Field(ge=1)] | None = None) -> Corpus:
-    """Read ``mlc_*.txt``; ``all_cat.txt``, where it is, lists the categories that there are.
+    """Read ``mlc*.txt``; ``all_cat.txt``, where it is, lists the categories that there are.
 
     ``depth`` cuts category paths such as ``digital/computer/laptop`` to so many levels.
     """
     listed = folder / "all_cat.txt"
     known = set(names(listed)) if listed.exists() else None
     collector = Collector(folder)
-    for path in matching(folder, "mlc*.txt"):
+    for path in matching(folder, "mlc*.txt", "[!a]*.txt"):
         collector.gather(lines(existing(path)), partial(_headline, depth=depth, known=known))
     return collector.corpus()
 

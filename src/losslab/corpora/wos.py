@@ -27,9 +27,9 @@ def read_wos(folder: Path, *, labels: Labels = "area") -> Corpus:
     """
     collector = Collector(folder)
     columns = COLUMNS[labels]
-    (path, *_) = matching(folder, "Data*.txt", "X.txt")
+    (path, *_) = matching(folder, "Data*.txt", "X.txt", "WOS46985/X.txt")
     if path.name == "X.txt":
-        rows = parallel_lines(path, *(folder / LINE_FILE[name] for name in columns))
+        rows = parallel_lines(path, *(path.with_name(LINE_FILE[name]) for name in columns))
         collector.gather(rows, partial(_line, columns=columns, whole=labels == "path"))
     else:
         rows = csv_records(path, ["Abstract", *columns], delimiter="\t")
