@@ -36,6 +36,7 @@ BUDGET = Budget(
     precision="auto",
     compile=False,
     gradient_checkpointing=False,
+    processes=1,
     threads=1,
     regularisers=NONE,
 )

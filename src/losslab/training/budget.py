@@ -41,5 +41,6 @@ class Budget(BaseModel):
     )
     compile: bool
     gradient_checkpointing: bool
+    processes: int = Field(ge=1, description="that share each batch, a GPU each where there are")
     threads: int | None = Field(ge=1, description="threads on a CPU; null: as many as there are")
     regularisers: Regularisers

@@ -54,7 +54,8 @@ def fit(
     ``whole_batch``: the loss looks at a batch as a whole and gets larger ones. ``folder`` takes what
     is left of a training that fails.
     """
-    publish(TrainingStarted(name, seed))
+    if process_rank() == 0:
+        publish(TrainingStarted(name, seed))
     size = batch_size(budget, len(train), whole=whole_batch)
     logger.info("%s, seed %d: training starts, batches of %d", name, seed, size)
     torch.manual_seed(seed)

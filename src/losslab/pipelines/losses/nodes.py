@@ -1,6 +1,5 @@
 """Train, score, decide, evaluate: the four nodes each loss has in its own namespace."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,13 +7,13 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.losses import LOSSES, LabelStatistics, build_loss
+from losslab.losses import LOSSES
 from losslab.parameters import LossOptions, ThresholdOptions
 from losslab.targets import GROUPS
-from losslab.training.recipes import Recipe, Recipes
+from losslab.training.recipes import Recipes
 
 if TYPE_CHECKING:
-    from losslab.training.network import ModelWithLoss
+    from losslab.training.job import Job
 
 Arrays = dict[str, np.ndarray]
 
@@ -41,69 +40,56 @@ def train(
 
     ``groups`` and ``context`` are what some losses need besides.
     """
-    from losslab.evaluation import judge_epoch
-    from losslab.training.batches import Documents
-    from losslab.training.fit import fit
+    from losslab.training.job import Material, run_job
 
-    chosen, grid = getattr(recipes, recipe), _grid(loss, threshold)
-    split = {name: np.flatnonzero(documents["split"] == name) for name in ("train", "validation")}
-    ids, parts = documents["id"].to_numpy(), _frequency_groups(label_statistics)
-    learned = Documents(features, targets, split["train"], context=context, ids=ids)
-    held_out = Documents(features, targets, split["validation"], ids=ids)
+    job = _job(loss, options, recipe, recipes, label_statistics, task).model_copy(
+        update={"labels": tuple(label_space), "grid": _grid(loss, threshold)}
+    )
+    rows = {name: np.flatnonzero(documents["split"] == name) for name in ("train", "validation")}
+    ids = documents["id"].to_numpy()
+    material = Material(features, targets, **rows, ids=ids, groups=groups, context=context)
     weights, histories = {}, []
     for current in range(seed, seed + seeds):
-        fitted = fit(
-            lambda: _network(loss, options, chosen, label_statistics, features, task, groups),
-            learned,
-            held_out,
-            budget=chosen.training,
-            judge=partial(judge_epoch, grid=grid, task=task, groups=parts),
-            name=loss,
-            seed=current,
-            whole_batch=LOSSES[loss].whole_batch,
-            labels=label_space,
-            folder=failures,
-        )
+        fitted = run_job(job.model_copy(update={"seed": current}), material, failures)
         weights |= {f"seed_{current}/{name}": w.numpy() for name, w in fitted.weights.items()}
         histories.append(fitted.history.assign(seed=current, best=fitted.best_epoch))
     return weights, pd.concat(histories, ignore_index=True)
 
 
-def _frequency_groups(label_statistics: dict[str, Any]) -> dict[str, np.ndarray]:
-    members = np.array(label_statistics["groups"])
-    return {name: np.flatnonzero(members == name) for name in GROUPS}
-
-
-def _network(
+def _job(
     loss: str,
     options: LossOptions,
-    recipe: Recipe,
+    recipe: str,
+    recipes: Recipes,
     label_statistics: dict[str, Any],
-    features: Arrays,
     task: str,
-    groups: Any,
-) -> "ModelWithLoss":
-    from losslab.models.build import build_model
-    from losslab.training.network import ModelWithLoss
+) -> "Job":
+    from losslab.training.job import Job
 
-    known = LabelStatistics(*(label_statistics[key] for key in ("frequencies", "documents", "mu")))
-    chosen = options.model_dump()
-    if "task" in chosen:  # the corpus decides
-        chosen["task"] = task
-    return ModelWithLoss(
-        build_model(recipe, features, labels=len(known.frequencies)),
-        build_loss(loss, known, groups=groups, **chosen),
-        needs_second_pass="second_logits" in LOSSES[loss].needs,
-        regularisers=recipe.training.regularisers,
+    return Job(
+        loss=loss,
+        options=options.model_dump(),
+        recipe=recipe,
+        recipes=recipes,
+        **{name: label_statistics[name] for name in ("frequencies", "documents", "mu")},
+        labels=(),
+        frequency_groups=_frequency_groups(label_statistics),
+        task=task,
+        grid=None,
     )
 
 
-def _grid(loss: str, threshold: ThresholdOptions) -> np.ndarray | None:
+def _frequency_groups(label_statistics: dict[str, Any]) -> dict[str, list[int]]:
+    members = np.array(label_statistics["groups"])
+    return {name: np.flatnonzero(members == name).tolist() for name in GROUPS}
+
+
+def _grid(loss: str, threshold: ThresholdOptions) -> tuple[float, ...] | None:
     """The thresholds to try: a grid for probabilities, all there are for other scores."""
     from losslab.evaluation import threshold_grid
 
     probable = LOSSES[loss].decision == "probability"
-    return threshold_grid(**threshold.model_dump()) if probable else None
+    return tuple(threshold_grid(**threshold.model_dump()).tolist()) if probable else None
 
 
 def score(
@@ -120,10 +106,11 @@ def score(
 ) -> Arrays:
     """What decisions are made by, of validation and test: seeds x documents x labels."""
     from losslab.models.inputs import inputs_of
+    from losslab.training.job import build_network
     from losslab.training.network import load_weights, predict_scores
 
-    chosen = getattr(recipes, recipe)
-    network = _network(loss, options, chosen, label_statistics, features, task, groups)
+    job = _job(loss, options, recipe, recipes, label_statistics, task)
+    network = build_network(job, features, groups)
     seeds = sorted({int(name.split("/")[0].removeprefix("seed_")) for name in model})
     scores: Arrays = {"seeds": np.array(seeds)}
     for split in ("validation", "test"):
@@ -158,14 +145,15 @@ def decide(
     if task == "single":
         return {"rule": "the label of highest score", "thresholds": None}
     truth = targets[(documents["split"] == "validation").to_numpy()].toarray()
-    grid = _grid(loss, threshold)
+    tried = _grid(loss, threshold)
+    grid = None if tried is None else np.array(tried)
     thresholds = {
         str(seed): tune_threshold(truth, values, grid)
         for seed, values in zip(scores["seeds"], scores["validation"], strict=True)
     }
-    tried = "a grid of probabilities" if grid is not None else "every score"
     rule = "labels above one threshold, tuned for validation micro_f1"
-    return {"rule": rule, "tried": tried, "thresholds": thresholds}
+    among = "every score" if grid is None else "a grid of probabilities"
+    return {"rule": rule, "tried": among, "thresholds": thresholds}
 
 
 def evaluate(
