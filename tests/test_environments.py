@@ -1,5 +1,6 @@
 """Every environment: it loads, its values are within bounds, and it says only what differs."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,10 @@ from omegaconf import OmegaConf
 
 from losslab.config_loader import CheckedConfigLoader
 from losslab.corpora import READERS
+from losslab.corpora.fetch import Ways, fetch
+from losslab.corpora.rules import SplitRule
 from losslab.corpora.sources import SOURCES
+from losslab.pipelines.prepare import nodes
 from losslab.settings import CONFIG_LOADER_ARGS
 
 CONF = Path(__file__).parents[1] / "conf"
@@ -80,3 +84,43 @@ def test_every_figure_of_an_environment_has_a_reason_beside_it(environment):
         explained.append((indent, "#" in line))
         if line.partition("#")[0].rstrip()[-1:].isdigit():
             assert any(reason for _, reason in explained), line
+
+
+PAPERS = {
+    "reuters": (6769, 1000, 3019, 90),
+    "trec": (4978, 474, 500, 50),
+    "sst5": (8544, 1101, 2210, 5),
+    "goemotions": (43410, 5426, 5427, 28),
+    "imdb": (18750, 6250, 25000, 2),
+}
+"""Train, validation and test documents and labels, by the papers."""
+SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "squad", "toutiao", "wos"]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    "dataset",
+    [
+        "reuters",
+        "trec",
+        "sst5",
+        "goemotions",
+        "hoc",
+        *SAMPLES,
+        pytest.param("imdb", marks=pytest.mark.long),
+    ],
+)
+def test_the_corpora_at_hand_go_through_their_environments(tmp_path, dataset):
+    folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
+    given = parameters(dataset)
+    documents, _, account = nodes.parse_corpus(folder, dataset, None, given["corpus"])
+    rule = SplitRule(
+        **given["split"] | ({"validation": 0.1, "test": 0.1} if dataset in SAMPLES else {})
+    )
+    split, _ = nodes.split_documents(documents, account, dataset, 0.02, 1, rule, None)
+    labels, targets = nodes.encode_targets(split, given["task"])
+    assert targets.shape == (len(documents), len(labels))
+    if dataset in PAPERS:
+        sizes = split["split"].value_counts()
+        found = (sizes["train"], sizes["validation"], sizes["test"], len(labels))
+        assert found == PAPERS[dataset]
