@@ -1,4 +1,4 @@
-"""Writes the datasets of docs/data.md from the table of sources and the environments.
+"""Writes the datasets of docs/data.md from the sources, the readers' options and the environments.
 
 ``python tools/data_docs.py`` rewrites what stands between the marks; a test compares the two.
 """
@@ -6,10 +6,12 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
+from pydantic.fields import FieldInfo
 
+from losslab.corpora import reader_options
 from losslab.corpora.sources import SOURCES, Download, Source
 
 ROOT = Path(__file__).parents[1]
@@ -28,9 +30,9 @@ def render(current: str) -> str:
 
 
 def describe(name: str, source: Source) -> str:
-    """The section of a dataset: what it is, how to get it, what its environment sets."""
+    """The section of a dataset: what it is, how to get it, how to read it, what is set for it."""
     parts = [f"### {name}\n", f"{_sentence(source.about)} Licence: {source.licence}.\n"]
-    parts += [_way(name, source), _environment(name)]
+    parts += [_way(name, source), _options(name), _environment(name)]
     return "\n".join(part for part in parts if part)
 
 
@@ -48,6 +50,20 @@ def _way(name: str, source: Source) -> str:
 def _download(wanted: Download) -> str:
     pinned = f"sha256 `{wanted.sha256}`" if wanted.sha256 else "sha256 not known beforehand"
     return f"- `{wanted.name}` from {' or '.join(f'<{a}>' for a in wanted.addresses)}; {pinned}"
+
+
+def _options(name: str) -> str:
+    fields = reader_options(name).model_fields
+    told = [_option(option, field) for option, field in fields.items()]
+    return f"Options of its reader: {', '.join(told)}.\n" if told else ""
+
+
+def _option(name: str, field: FieldInfo) -> str:
+    """The option with its default, and what else there is to choose from."""
+    default = "null" if field.default is None else field.default
+    choices = [value for value in get_args(field.annotation) if isinstance(value, str)]
+    others = ", ".join(value for value in choices if value != default)
+    return f"`corpus.{name}={default}`" + f" (or {others})" * bool(others)
 
 
 def _environment(name: str) -> str:

@@ -68,7 +68,7 @@ def documents(name, folder, **options):
         ("yelp", "test.csv", '"good","T"', "unknown label id 'good'"),
         ("arxiv", "arxiv-metadata-oai-snapshot.json", '{"id": "07.3"}', "no field 'title'"),
         ("hoc", "text/12.txt", "One more .", "expected as many label sets as sentences, found 1"),
-        ("movie_posters", "MovieGenre.csv", "114709,u,T,1,A,u", "duplicate id '114709'"),
+        ("movie_posters", "MovieGenre.csv", "4711,u,T,1,A,u", "duplicate id '4711'"),
         ("movie_posters", "MovieGenre.csv", "5,u, ,1,A,u", "empty text"),
         ("pubmed", "allMeSH.json", '{"pmid": "3", "title": "torn', "not JSON"),
         ("pubmed", "allMeSH.json", '{"pmid": "3", "title": "x"},', "no field 'abstractText'"),
@@ -257,8 +257,8 @@ def test_hallmarks_by_sentence_and_by_first_level(options, ids, labels, tmp_path
 def test_posters_stand_beside_their_movies(tmp_path):
     corpus = READERS["movie_posters"](written(tmp_path, "movie_posters"), images="posters")
     assert corpus.tables["images"].values.tolist() == [
-        ["114709", "posters/114709.jpg", "http://x/1.jpg"],
-        ["113497", "posters/113497.jpg", "http://x/2.jpg"],
+        ["4711", "posters/4711.jpg", "http://x/1.jpg"],
+        ["4712", "posters/4712.jpg", "http://x/2.jpg"],
     ]
 
 
@@ -268,7 +268,7 @@ def test_posters_sheet_in_latin_1(tmp_path):
     sheet.write_bytes(
         sheet.read_text(encoding="utf-8-sig").replace("Dice", "Dés").encode("latin-1")
     )
-    assert documents("movie_posters", folder, encoding="latin-1")["text"][1] == "Dés (1995)"
+    assert documents("movie_posters", folder, encoding="latin-1")["text"][1] == "Dés (1902)"
     assert len(documents("movie_posters", folder)) == 1
 
 

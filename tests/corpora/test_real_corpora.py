@@ -79,7 +79,7 @@ def test_reuters_is_the_modapte_split(raw):
         ("toutiao", "toutiao", {}, 100, 21),
         ("toxic", "toxic", {}, 1000, 6),
         ("toxic", "toxic", {"files": "data/*.csv"}, 2000, 6),
-        ("toxic", "toxic", {"files": "hurelyyu*.csv"}, 300, 6),
+        ("toxic", "toxic", {"files": "*_train_sample.csv"}, 300, 6),
         ("wos", "wos", {}, 1000, 131),
         ("wos", "wos", {"labels": "domain"}, 1000, 7),
     ],

@@ -328,13 +328,13 @@ TINY: dict[str, Tiny] = {
             "MovieGenre.csv": b"\xef\xbb\xbf"
             + utf8(
                 "imdbId,Imdb Link,Title,IMDB Score,Genre,Poster",
-                '114709,http://x,"Toys, again (1995)",8.3,Animation|Comedy,http://x/1.jpg',
-                "113497,http://x,Dice (1995),6.9,,http://x/2.jpg",
+                '4711,http://x,"Tea, again (1901)",8.3,Animation|Comedy,http://x/1.jpg',
+                "4712,http://x,Dice (1902),6.9,,http://x/2.jpg",
             )
         },
         [
-            ("114709", "Toys, again (1995)", ["Animation", "Comedy"], None),
-            ("113497", "Dice (1995)", [], None),
+            ("4711", "Tea, again (1901)", ["Animation", "Comedy"], None),
+            ("4712", "Dice (1902)", [], None),
         ],
     ),
     "squad": Tiny(
