@@ -98,7 +98,7 @@ SOURCES: dict[str, Source] = {
     ),
     "wos": Source(
         "Web of Science: abstracts, 134 areas in 7 domains",
-        "stated at https://data.mendeley.com/datasets/9rw3vkcfy4",
+        "stated at Mendeley Data (9rw3vkcfy4)",
         (
             Download(
                 "WebOfScience.zip",
