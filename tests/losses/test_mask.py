@@ -14,7 +14,7 @@ from loss_cases import (
     slow_bce,
     value_and_gradient,
 )
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_array, csr_matrix
 
 from losslab.losses import LabelStatistics, build_loss
 
@@ -127,8 +127,9 @@ def test_masked_entries_pass_no_gradient(name):
         torch.nn.functional.one_hot(torch.tensor(GROUPS)),
         torch.nn.functional.one_hot(torch.tensor(GROUPS)).to_sparse(),
         csr_matrix(torch.nn.functional.one_hot(torch.tensor(GROUPS)).numpy()),
+        csr_array(torch.nn.functional.one_hot(torch.tensor(GROUPS)).numpy()),
     ],
-    ids=["list", "any ids", "tensor", "membership", "sparse tensor", "scipy"],
+    ids=["list", "any ids", "tensor", "membership", "sparse tensor", "matrix", "scipy"],
 )
 def test_groups_may_come_in_any_form(groups):
     batch = *draw_batch(), {"lam": 0}
@@ -143,3 +144,13 @@ def test_groups_for_another_number_of_labels_are_refused():
 def test_missing_groups_are_asked_for():
     with pytest.raises(ValueError, match="mask_label needs label groups"):
         build_loss("mask_label", STATISTICS)
+
+
+def test_thousands_of_pairs_of_labels_mask_each_other():
+    labels = 20_000  # as labels x groups they would fill gigabytes
+    groups = [label // 2 for label in range(labels)]
+    loss = build_loss("mask_label", LabelStatistics([1] * labels, 9), groups=groups)
+    targets = torch.zeros(2, labels)
+    targets[0, 11], targets[1, 0] = 1, 1
+    masked = loss.masked(targets, {}).nonzero().tolist()
+    assert masked == [[0, 10], [1, 1]]

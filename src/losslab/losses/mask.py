@@ -49,16 +49,23 @@ class MaskLabelLoss(_MaskLoss):
     0.346...
     """
 
+    pairs: Tensor
+
     def __init__(self, statistics: LabelStatistics, *, groups: Any, alpha: float) -> None:
         super().__init__(alpha=alpha)
         self.labels = len(statistics.frequencies)
-        self.keep(membership=as_membership(groups, self.labels))
+        pairs = membership_pairs(groups, self.labels)
+        self.groups = int(pairs[1].max()) + 1 if pairs.numel() else 0
+        self.register_buffer("pairs", pairs, persistent=False)
 
     def masked(self, targets: Tensor, context: Context) -> Tensor:
         """Negatives in a group of a gold label."""
-        membership = self.constant("membership", targets)
-        touched = (targets @ membership > 0).to(targets.dtype)
-        return (touched @ membership.T > 0) & (targets == 0)
+        label, group = self.pairs.to(targets.device)
+        touched = targets.new_zeros(len(targets), self.groups)
+        touched.index_add_(1, group, targets[:, label])
+        shared = torch.zeros_like(targets)
+        shared.index_add_(1, label, touched[:, group])
+        return (shared > 0) & (targets == 0)
 
 
 class MaskElementLoss(_MaskLoss):
@@ -80,12 +87,26 @@ class MaskElementLoss(_MaskLoss):
         return mask & (targets == 0) if self.protect_gold else mask
 
 
-def as_membership(groups: Any, labels: int) -> Tensor:
-    """Labels x groups, 1 where a label belongs to a group; from ids, a dense or a sparse matrix."""
-    matrix = torch.as_tensor(groups.toarray() if hasattr(groups, "toarray") else groups)
-    if len(matrix) != labels:
-        raise ValueError(f"groups are given for {len(matrix)} labels, expected {labels}")
-    if matrix.ndim == 1:
-        _, ids = torch.unique(matrix, return_inverse=True)
-        matrix = torch.nn.functional.one_hot(ids)
-    return (matrix.to_dense() != 0).float()
+def membership_pairs(groups: Any, labels: int) -> Tensor:
+    """2 x pairs: labels and the groups they belong to; from ids, a dense or a sparse matrix.
+
+    Pairs, because labels x groups fills gigabytes where thousands of labels have groups of few.
+    """
+    if hasattr(groups, "tocoo"):
+        entries = groups.tocoo()
+        found, rows = (
+            torch.stack([torch.as_tensor(entries.row), torch.as_tensor(entries.col)]),
+            groups.shape[0],
+        )
+        found = found[:, torch.as_tensor(entries.data != 0)].long()
+    else:
+        matrix = torch.as_tensor(groups)
+        rows = len(matrix)
+        if matrix.ndim == 1:
+            _, ids = torch.unique(matrix, return_inverse=True)
+            found = torch.stack([torch.arange(rows), ids])
+        else:
+            found = matrix.to_dense().nonzero().T
+    if rows != labels:
+        raise ValueError(f"groups are given for {rows} labels, expected {labels}")
+    return found
