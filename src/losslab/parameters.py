@@ -80,11 +80,8 @@ class LossOptions(Frozen):
     """The hyper-parameters of a loss; the subclass of each loss is built from its ``LossSpec``."""
 
 
-PROVIDED = {"statistics", "epoch", "second_logits"}
-"""What the pipelines can give a loss; one that needs more has no pipeline yet."""
-
-TRAINABLE = [name for name, spec in LOSSES.items() if set(spec.needs) <= PROVIDED]
-"""The losses that have a pipeline."""
+TRAINABLE = list(LOSSES)
+"""The losses that have a pipeline: all of them."""
 
 
 TASKS = ("multi", "single")

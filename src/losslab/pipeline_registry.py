@@ -13,12 +13,12 @@ def register_pipelines() -> dict[str, Pipeline]:
     several labels, ``single_label`` for those with one; ``kedro run`` takes the one that fits.
     """
     upstream = prepare.create_pipeline() + targets.create_pipeline()
-    one = {name: losses.create_pipeline(name) for name in TRAINABLE}
+    one = {name: _with_sources(name) for name in TRAINABLE}
     every = {task: sum((one[name] for name in fitting(task)), upstream) for task in TASKS}
     reports = {task: report.create_pipeline(fitting(task)) for task in TASKS}
     return {
         "prepare": prepare.create_pipeline(),
-        "targets": sum((source() for source in targets.SOURCES.values()), upstream),
+        "targets": sum((source() for source in targets.FROM_TEXTS.values()), upstream),
         **{namespace(name): upstream + pipeline for name, pipeline in one.items()},
         "all_losses": every["multi"],
         "report": reports["multi"],
@@ -26,3 +26,9 @@ def register_pipelines() -> dict[str, Pipeline]:
         "single_label": every["single"] + reports["single"],
         "__default__": every["multi"] + reports["multi"],
     }
+
+
+def _with_sources(loss: str) -> Pipeline:
+    """A loss, and what makes its masks, groups or soft targets where it needs such."""
+    pipeline = losses.create_pipeline(loss)
+    return targets.SOURCES[loss]() + pipeline if loss in targets.SOURCES else pipeline

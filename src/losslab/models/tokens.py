@@ -39,8 +39,9 @@ def tokenise(
     before, after = _frame(tokenizer)
     room = settings.max_length - len(before) - len(after)
     rows: list[list[int]] = []
-    tokenizer.no_truncation()
     pad = tokenizer.padding["pad_id"]
+    tokenizer = Tokenizer.from_str(tokenizer.to_str())  # the caller's stays as it was
+    tokenizer.no_truncation()
     tokenizer.no_padding()
     for start in range(0, len(texts), TEXTS_AT_A_TIME):
         part = list(texts[start : start + TEXTS_AT_A_TIME])

@@ -5,6 +5,7 @@ from losslab.targets.elements import (
     element_groups,
     find_element_keywords,
     select_documents,
+    tabulate_element_keywords,
 )
 from losslab.targets.errors import TargetsError
 from losslab.targets.groups import (
@@ -79,6 +80,7 @@ __all__ = [
     "rebalancing_mu",
     "select_documents",
     "smooth_targets",
+    "tabulate_element_keywords",
     "tabulate_groups",
     "tabulate_keywords",
     "tabulate_labels",

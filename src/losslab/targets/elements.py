@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from tqdm import tqdm
 
@@ -131,6 +132,26 @@ def element_groups(counts: sparse.csr_array, keywords: sparse.csr_array) -> spar
     """Documents x labels, 1 where a label depends on one of the document's words."""
     touched = sparse.csr_array(counts, dtype=np.int32) @ keywords.astype(np.int32)
     return sparse.csr_array((touched > 0).astype(np.int8))
+
+
+def tabulate_element_keywords(
+    keywords: sparse.csr_array,
+    counts: sparse.csr_array,
+    vocabulary: Sequence[str],
+    labels: Sequence[str],
+) -> pd.DataFrame:
+    """One row per word that labels depend on: its training documents and the labels."""
+    documents = sparse.csc_array(counts).count_nonzero(axis=0)
+    rows = [
+        {
+            "word": vocabulary[word],
+            "documents": int(documents[word]),
+            "labels": ", ".join(labels[label] for label in keywords[[word]].indices),
+        }
+        for word in np.flatnonzero(np.diff(keywords.indptr))
+    ]
+    table = pd.DataFrame(rows, columns=["word", "documents", "labels"])
+    return table.sort_values(["documents", "word"], ascending=[False, True], ignore_index=True)
 
 
 def _draw(rows: np.ndarray, limit: int | None, seed: int) -> np.ndarray:

@@ -78,23 +78,23 @@ def write_material(material: Material, folder: Path) -> None:
     columns = {"targets": material.targets, "groups": material.groups, **material.context}
     for name, column in columns.items():
         if column is not None:
-            _write_column(folder / name, column, len(material.ids))
+            _write_column(folder / name, column, len(material.ids), material.train)
 
 
-def _write_column(path: Path, column: Column, rows: int) -> None:
-    """A sparse matrix as NPZ, anything else as an array, a block at a time."""
+def _write_column(path: Path, column: Column, rows: int, train: np.ndarray) -> None:
+    """A sparse matrix as NPZ, an array as it is, a function's training rows a block at a time."""
     if sparse.issparse(column):
         sparse.save_npz(path.with_suffix(".npz"), sparse.csr_array(column))
         return
     if not callable(column):
         np.save(path.with_suffix(".npy"), np.asarray(column), allow_pickle=False)
         return
-    first = column(np.arange(1))
+    first = column(train[:1])
     whole = np.lib.format.open_memmap(
         path.with_suffix(".npy"), mode="w+", dtype=np.float32, shape=(rows, first.shape[1])
     )
-    for start in range(0, rows, ROWS_AT_A_TIME):
-        part = np.arange(start, min(start + ROWS_AT_A_TIME, rows))
+    for start in range(0, len(train), ROWS_AT_A_TIME):
+        part = train[start : start + ROWS_AT_A_TIME]
         whole[part] = column(part)
 
 

@@ -93,6 +93,21 @@ def load_weights(network: ModelWithLoss, weights: Mapping[str, np.ndarray]) -> M
     return network
 
 
+def predict_logits(
+    network: ModelWithLoss, inputs: Embeddings | Tokens, *, batch_size: int = 256
+) -> np.ndarray:
+    """What ``network`` says of each document: documents x labels, in float64."""
+    device = default_device()
+    network.eval().to(device)
+    logits: list[np.ndarray] = []
+    batches = ordered_batches(inputs.lengths, batch_size)
+    with torch.inference_mode():
+        for places in batches:
+            batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
+            logits.append(network.model(**batch).cpu().double().numpy())
+    return np.concatenate(logits)[np.argsort(np.concatenate(batches))]
+
+
 def predict_scores(
     network: ModelWithLoss, inputs: Embeddings | Tokens, *, batch_size: int = 256
 ) -> np.ndarray:
@@ -100,13 +115,7 @@ def predict_scores(
 
     In float64, so that probabilities near 1 keep the order of their logits.
     """
-    device = default_device()
-    network.eval().to(device)
-    scores: list[np.ndarray] = []
-    batches = ordered_batches(inputs.lengths, batch_size)
+    logits = predict_logits(network, inputs, batch_size=batch_size)
     with torch.inference_mode():
-        for places in batches:
-            batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
-            logits = network.model(**batch).cpu().double()
-            scores.append(network.loss.scores(logits).numpy())
-    return np.concatenate(scores)[np.argsort(np.concatenate(batches))]
+        scores: np.ndarray = network.loss.scores(torch.from_numpy(logits)).numpy()
+    return scores

@@ -42,7 +42,7 @@ def train(
     """
     from losslab.training.job import Material, run_job
 
-    job = _job(loss, options, recipe, recipes, label_statistics, task).model_copy(
+    job = describe_job(loss, options, recipe, recipes, label_statistics, task).model_copy(
         update={"labels": tuple(label_space), "grid": _grid(loss, threshold)}
     )
     rows = {name: np.flatnonzero(documents["split"] == name) for name in ("train", "validation")}
@@ -50,13 +50,13 @@ def train(
     material = Material(features, targets, **rows, ids=ids, groups=groups, context=context)
     weights, histories = {}, []
     for current in range(seed, seed + seeds):
-        fitted = run_job(job.model_copy(update={"seed": current}), material, failures)
+        fitted = rundescribe_job(job.model_copy(update={"seed": current}), material, failures)
         weights |= {f"seed_{current}/{name}": w.numpy() for name, w in fitted.weights.items()}
         histories.append(fitted.history.assign(seed=current, best=fitted.best_epoch))
     return weights, pd.concat(histories, ignore_index=True)
 
 
-def _job(
+def describe_job(
     loss: str,
     options: LossOptions,
     recipe: str,
@@ -64,6 +64,7 @@ def _job(
     label_statistics: dict[str, Any],
     task: str,
 ) -> "Job":
+    """A training as data, with neither labels' names nor thresholds."""
     from losslab.training.job import Job
 
     return Job(
@@ -109,22 +110,28 @@ def score(
     from losslab.training.job import build_network
     from losslab.training.network import load_weights, predict_scores
 
-    job = _job(loss, options, recipe, recipes, label_statistics, task)
+    job = describe_job(loss, options, recipe, recipes, label_statistics, task)
     network = build_network(job, features, groups)
-    seeds = sorted({int(name.split("/")[0].removeprefix("seed_")) for name in model})
+    seeds = seeds_of(model)
     scores: Arrays = {"seeds": np.array(seeds)}
     for split in ("validation", "test"):
         inputs = inputs_of(features, np.flatnonzero(documents["split"] == split))
         scores[split] = np.stack(
             [
-                predict_scores(load_weights(network, _weights_of(model, seed)), inputs)
+                predict_scores(load_weights(network, weights_of(model, seed)), inputs)
                 for seed in seeds
             ]
         )
     return scores
 
 
-def _weights_of(model: Arrays, seed: int) -> Arrays:
+def seeds_of(model: Arrays) -> list[int]:
+    """The seeds a model holds weights of."""
+    return sorted({int(name.split("/")[0].removeprefix("seed_")) for name in model})
+
+
+def weights_of(model: Arrays, seed: int) -> Arrays:
+    """The weights of one seed, by their own names."""
     prefix = f"seed_{seed}/"
     return {
         name.removeprefix(prefix): array for name, array in model.items() if name.startswith(prefix)

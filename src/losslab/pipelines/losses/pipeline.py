@@ -12,8 +12,10 @@ from losslab.parameters import loss_options, namespace
 from losslab.pipelines.losses import nodes
 
 SHARED = {"features", "targets", "documents", "label_space", "label_statistics"}
-GIVEN: dict[str, str] = {}
+GIVEN = {"groups": "label_groups", "mask": "mask", "soft_targets": "soft_targets"}
 """What some losses need besides, by the word of ``LossSpec.needs``: the dataset that holds it."""
+COMMON = {"label_groups"}
+"""Those of them that are the same for every loss; the others lie in the loss's own namespace."""
 PARAMETERS = {
     "params:recipe",
     "params:recipes",
@@ -31,7 +33,7 @@ def create_pipeline(loss: str) -> Pipeline:
     return Pipeline(
         [_train(loss, given, options), _score(loss, given, options), _decide(loss), _evaluate()],
         namespace=namespace(loss),
-        inputs=SHARED | set(given.values()),
+        inputs=SHARED | COMMON & set(given.values()),
         parameters={*PARAMETERS, options},
         tags=namespace(loss),
     )

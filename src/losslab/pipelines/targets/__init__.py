@@ -1,4 +1,4 @@
 from losslab.pipelines.targets.pipeline import create_pipeline
-from losslab.pipelines.targets.sources import SOURCES
+from losslab.pipelines.targets.sources import FROM_TEXTS, SOURCES
 
-__all__ = ["SOURCES", "create_pipeline"]
+__all__ = ["FROM_TEXTS", "SOURCES", "create_pipeline"]

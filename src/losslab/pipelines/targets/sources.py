@@ -5,8 +5,18 @@ from collections.abc import Callable
 from kedro.pipeline import Node, Pipeline
 
 from losslab.parameters import namespace
-from losslab.pipelines.targets import group_nodes, keyword_nodes
+from losslab.pipelines.losses import create_pipeline as create_loss
+from losslab.pipelines.losses.pipeline import for_loss
+from losslab.pipelines.targets import baseline_nodes, group_nodes, keyword_nodes
 
+BASELINE = "bce"
+"""The loss whose model teaches."""
+MODEL = {
+    "options": f"params:{namespace(BASELINE)}",
+    **{name: f"params:{name}" for name in ("recipe", "recipes", "task")},
+    **{name: name for name in ("features", "documents", "label_statistics")},
+    "model": f"{namespace(BASELINE)}.model",
+}
 TRAINED_ON = ["targets", "documents", "label_space"]
 
 
@@ -115,10 +125,68 @@ def group_labels() -> Pipeline:
     return Pipeline([node], tags="targets")
 
 
-SOURCES: dict[str, Callable[[], Pipeline]] = {
+def train_baseline() -> Pipeline:
+    """features - the baseline's model - its logits for the training documents."""
+    train = create_loss(BASELINE).to_outputs(MODEL["model"])
+    node = Node(
+        for_loss(BASELINE, baseline_nodes.score_training_documents),
+        MODEL,
+        f"{namespace(BASELINE)}.training_logits",
+        name="score_training_documents",
+    )
+    return train + Pipeline([node], tags="targets")
+
+
+def distil() -> Pipeline:
+    """The baseline's logits - soft labels of ls_distill."""
+    node = Node(
+        baseline_nodes.distil_labels,
+        f"{namespace(BASELINE)}.training_logits",
+        f"{namespace('ls_distill')}.soft_targets",
+        name="distil_labels",
+    )
+    return train_baseline() + Pipeline([node], tags=["targets", namespace("ls_distill")])
+
+
+def mask_by_elements() -> Pipeline:
+    """The baseline's model, word counts - words that labels depend on - mask of mask_element."""
+    search = Node(
+        for_loss(BASELINE, baseline_nodes.search_element_keywords),
+        {
+            **MODEL,
+            "training_logits": f"{namespace(BASELINE)}.training_logits",
+            **{name: name for name in ("tokenizer", "targets", "vocabulary")},
+            "keywords": "params:keywords",
+            "elements": "params:element_keywords",
+        },
+        ["element_keywords", "element_search"],
+        name="search_element_keywords",
+    )
+    group = Node(
+        baseline_nodes.group_by_elements,
+        ["word_counts", "element_keywords", "documents"],
+        f"{namespace('mask_element')}.mask",
+        name="group_by_elements",
+    )
+    table = Node(
+        baseline_nodes.list_element_keywords,
+        ["element_keywords", "word_counts", "vocabulary", "label_space"],
+        "element_keyword_table",
+        name="list_element_keywords",
+    )
+    tags = ["targets", namespace("mask_element")]
+    return count_words() + train_baseline() + Pipeline([search, group, table], tags=tags)
+
+
+FROM_TEXTS: dict[str, Callable[[], Pipeline]] = {
     "kwls": smooth_by_keywords,
     "ls_tfidf": smooth_by_tfidf,
     "ls_classic": smooth_classically,
     "mask_label": group_labels,
 }
-"""By loss: what makes its input, from documents and targets on."""
+FROM_BASELINE: dict[str, Callable[[], Pipeline]] = {
+    "ls_distill": distil,
+    "mask_element": mask_by_elements,
+}
+SOURCES = {**FROM_TEXTS, **FROM_BASELINE}
+"""By loss: what makes its input, from documents and targets on, or from a trained baseline."""
