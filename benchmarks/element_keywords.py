@@ -17,12 +17,21 @@ import torch
 from scipy import sparse
 
 from losslab.losses import build_loss
-from losslab.models.encoder import embed_texts
+from losslab.models.encoder import embed_texts, encoder_tokenizer
 from losslab.models.probe import Probe
+from losslab.models.settings import EncoderSettings
+from losslab.models.tokens import tokenise
 from losslab.targets import count_words, encode_labels, find_element_keywords, label_space
 
-ENCODER = {"encoder": "minilm", "max_length": 64}
+ENCODER = EncoderSettings(
+    backbone="minilm", pooling="mean", max_length=64, truncation="head", dropout=0.1
+)
+TOKENIZER = encoder_tokenizer(ENCODER.backbone, ENCODER.max_length)
 T = 0.5
+
+
+def embed(texts: list[str], batch_size: int = 32) -> np.ndarray:
+    return embed_texts(tokenise(texts, TOKENIZER, ENCODER), ENCODER, batch_size=batch_size)
 
 
 def read_questions(archive: Path) -> tuple[list[str], list[str]]:
@@ -57,13 +66,13 @@ def main() -> None:
     chosen = parser.parse_args()
     texts, labels = read_questions(Path(os.environ["LOSSLAB_MIRROR"]) / "trec.tar.xz")
     targets = encode_labels([[label] for label in labels], label_space([[x] for x in labels]))
-    embeddings = embed_texts(texts, **ENCODER)
+    embeddings = embed(texts)
     model = train_probe(embeddings, targets)
     shortened: list[str] = []
 
     def score_texts(batch: list[str]) -> np.ndarray:
         shortened.extend(batch)
-        return probabilities(model, embed_texts(batch, **ENCODER))
+        return probabilities(model, embed(batch))
 
     _, vocabulary = count_words(texts)
     before = probabilities(model, embeddings)
@@ -82,7 +91,7 @@ def main() -> None:
 def time_one_by_one(model: Probe, texts: list[str]) -> float:
     """Texts a second in batches of one, in the order of the documents; the encoder is loaded once."""
     start = perf_counter()
-    probabilities(model, embed_texts(texts, **ENCODER, batch_size=1))
+    probabilities(model, embed(texts, batch_size=1))
     return len(texts) / (perf_counter() - start)
 
 

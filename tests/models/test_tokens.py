@@ -72,3 +72,11 @@ def test_vocabulary_holds_the_most_frequent_words_of_the_training_texts():
 def test_vocabulary_is_no_larger_than_asked(words):
     settings = WORDS.model_copy(update={"words": words})
     assert word_tokenizer(["a b c d e f"], settings).get_vocab_size() == words + 2
+
+
+def test_tokenising_leaves_the_tokenizer_fit_for_another_text():
+    tokenizer = encoder_tokenizer("minilm", 12)
+    written = tokenizer.to_str()
+    first = tokenise(TEXTS, tokenizer, MINILM)
+    assert tokenizer.to_str() == written
+    assert rows(tokenise(TEXTS, tokenizer, MINILM)) == rows(first)

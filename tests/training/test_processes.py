@@ -25,7 +25,7 @@ def material() -> Material:
     features = random.normal(size=(ROWS + 40, 6)).astype(np.float32)
     targets = sparse.csr_array((features[:, :LABELS] > 0.5).astype(np.int8))
     rows = np.arange(ROWS), np.arange(ROWS, ROWS + 40)
-    soft = np.full((ROWS + 40, LABELS), 1 / LABELS, dtype=np.float32)
+    soft = np.full((ROWS, LABELS), 1 / LABELS, dtype=np.float32)  # of training rows only
     context = {"soft_targets": lambda chosen: soft[chosen]}
     ids = np.arange(ROWS + 40).astype(str)
     return Material({"embeddings": features}, targets, *rows, ids=ids, context=context)

@@ -50,7 +50,7 @@ def train(
     material = Material(features, targets, **rows, ids=ids, groups=groups, context=context)
     weights, histories = {}, []
     for current in range(seed, seed + seeds):
-        fitted = rundescribe_job(job.model_copy(update={"seed": current}), material, failures)
+        fitted = run_job(job.model_copy(update={"seed": current}), material, failures)
         weights |= {f"seed_{current}/{name}": w.numpy() for name, w in fitted.weights.items()}
         histories.append(fitted.history.assign(seed=current, best=fitted.best_epoch))
     return weights, pd.concat(histories, ignore_index=True)
