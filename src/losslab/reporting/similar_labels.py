@@ -1,0 +1,68 @@
+"""F1 of labels that are alike, loss by loss: do losses that spare similar labels tell them apart?"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from plotly import graph_objects as go
+from scipy import sparse
+
+from losslab.reporting.figures import loss_colour
+from losslab.reporting.style import finish, shorten
+
+MOST_LABELS = 40
+
+
+def draw_similar_labels(
+    f1_by_label: Mapping[str, Sequence[float]],
+    labels: Sequence[str],
+    label_groups: sparse.sparray,
+    support: Sequence[int],
+) -> go.Figure:
+    """A point per loss and label, labels of a group side by side, a dot on the axis between groups.
+
+    Shown are groups of two or more labels that occur in the test split (``support``), those with
+    the most documents first, as many as ``MOST_LABELS`` labels allow.
+    """
+    columns = similar_groups(label_groups, np.asarray(support))
+    places = _axis(columns, labels)
+    figure = go.Figure()
+    for loss, values in f1_by_label.items():
+        heights = [None if label is None else values[label] for _, label in places]
+        figure.add_scatter(
+            x=[name for name, _ in places],
+            y=heights,
+            mode="markers+lines",
+            name=loss,
+            line={"color": loss_colour(loss), "width": 1},
+            marker={"color": loss_colour(loss), "size": 7},
+        )
+    figure.update_xaxes(title="labels by group of similar ones", tickangle=-60, type="category")
+    figure.update_yaxes(title="F1, test", range=[0, 1])
+    return finish(figure, "F1 of similar labels")
+
+
+def similar_groups(label_groups: sparse.sparray, support: np.ndarray) -> list[list[int]]:
+    """Labels of each group to show, most frequent first; a label stands in its first group only."""
+    membership = sparse.csc_array(label_groups)
+    parts = np.split(membership.indices, membership.indptr[1:-1])
+    parts = [part[np.argsort(-support[part], kind="stable")] for part in parts]
+    parts = [part[support[part] > 0] for part in parts]
+    shown: list[list[int]] = []
+    seen: set[int] = set()
+    for part in sorted(parts, key=lambda part: -int(support[part].sum())):
+        fresh = [int(label) for label in part if label not in seen]
+        room = MOST_LABELS - len(seen)
+        if len(fresh) > 1 and room > 1:
+            shown.append(fresh[:room])
+            seen.update(fresh[:room])
+    return shown
+
+
+def _axis(groups: list[list[int]], labels: Sequence[str]) -> list[tuple[str, int | None]]:
+    """Names along the axis with the label each stands for; None where a group ends."""
+    places: list[tuple[str, int | None]] = []
+    for number, group in enumerate(groups):
+        if number:
+            places.append((" " * number, None))
+        places += [(shorten(labels[label]), label) for label in group]
+    return places

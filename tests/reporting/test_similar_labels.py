@@ -1,0 +1,35 @@
+import numpy as np
+from scipy import sparse
+
+from losslab.reporting import similar_labels
+from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
+
+# labels 0, 1, 4 are alike; 2 and 3; 5 is alone; 4 also belongs to the second group
+MEMBERSHIP = sparse.csr_array(
+    np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
+)
+SUPPORT = np.array([5, 9, 1, 0, 2, 7])
+
+
+def test_groups_hold_labels_of_the_test_split_each_once_most_frequent_first():
+    assert similar_groups(MEMBERSHIP, SUPPORT) == [[1, 0, 4]]
+    assert similar_groups(MEMBERSHIP, SUPPORT + 1) == [[1, 0, 4], [2, 3]]
+
+
+def test_no_more_labels_are_shown_than_fit(monkeypatch):
+    monkeypatch.setattr(similar_labels, "MOST_LABELS", 2)
+    assert similar_groups(MEMBERSHIP, SUPPORT + 1) == [[1, 0]]
+
+
+def test_a_line_per_loss_breaks_between_groups():
+    values = {"bce": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "mask_label": [0.9] * 6}
+    figure = draw_similar_labels(values, list("abcdef"), MEMBERSHIP, SUPPORT + 1)
+    bce, mask = figure.data
+    assert list(bce.x) == ["b", "a", "e", " ", "c", "d"]
+    assert list(bce.y) == [0.2, 0.1, 0.5, None, 0.3, 0.4]
+    assert list(mask.y) == [0.9, 0.9, 0.9, None, 0.9, 0.9]
+
+
+def test_a_corpus_without_similar_labels_gives_an_empty_figure():
+    figure = draw_similar_labels({"bce": [0.1] * 6}, list("abcdef"), sparse.eye_array(6), SUPPORT)
+    assert len(figure.data[0].x) == 0
