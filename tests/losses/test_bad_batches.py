@@ -80,3 +80,8 @@ def test_mask_of_another_shape_is_named():
     context = {"mask": torch.ones(5, 5), "lam": 0}
     with pytest.raises(ValueError, match=r"^mask_element: .*\(5, 6\), got \(5, 5\)"):
         build("mask_element", {}, STATISTICS)(logits, targets, context)
+
+
+def test_a_context_that_no_loss_knows_is_named():
+    with pytest.raises(ValueError, match=r"^bce: unknown context 'maks'; known: mask, "):
+        build("bce")(torch.zeros(2, 6), torch.zeros(2, 6), {"maks": 1})

@@ -35,3 +35,11 @@ def test_option_limits_include_their_ends():
 def test_frequencies_must_be_whole_numbers():
     with pytest.raises(ValueError, match="whole numbers"):
         LabelStatistics(frequencies=[2.7], documents=4)
+
+
+def test_an_option_whose_default_is_whole_takes_whole_numbers():
+    option = Option(0, "somewhere", minimum=0)
+    option.check("pairs", 3)
+    option.check("pairs", 3.0)
+    with pytest.raises(ValueError, match=r"pairs must be a whole number, got 0\.5"):
+        option.check("pairs", 0.5)

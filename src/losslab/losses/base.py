@@ -10,6 +10,8 @@ from losslab.losses.checks import check_batch
 from losslab.losses.divergence import symmetric_divergence
 
 Context = Mapping[str, Any]
+KNOWN = ("mask", "lam", "selected", "second_logits", "epoch", "soft_targets", "beta", "eta")
+"""What a context may hold; each loss takes what it needs."""
 
 
 class Loss(nn.Module):
@@ -47,6 +49,9 @@ class Loss(nn.Module):
     def forward(self, logits: Tensor, targets: Tensor, context: Context | None = None) -> Tensor:
         """The loss of a batch; ``context`` holds what a loss needs besides."""
         name = self.name or type(self).__name__
+        for key in context or ():
+            if key not in KNOWN:
+                raise ValueError(f"{name}: unknown context {key!r}; known: {', '.join(KNOWN)}")
         logits, targets = check_batch(name, logits, targets, soft=self.soft, labels=self.labels)
         return self.compute(logits, targets, context or {})
 

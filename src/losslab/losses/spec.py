@@ -18,6 +18,7 @@ class Option:
 
     A default of True or False makes it a switch. ``words`` are strings it accepts; besides numbers,
     or instead of them where ``number`` is off. ``per_label`` also accepts a list of numbers.
+    A default without a fraction, such as 0 and unlike 0.0, asks for whole numbers.
     """
 
     default: Any
@@ -45,6 +46,8 @@ class Option:
             choices = [*(["a number"] if self.number else []), *map(repr, self.words)]
             raise ValueError(f"{name} must be {' or '.join(choices)}, got {value!r}")
         number = float(value)
+        if type(self.default) is int and number != int(number):
+            raise ValueError(f"{name} must be a whole number, got {number:g}")
         if self.minimum is not None and number < self.minimum:
             raise ValueError(f"{name} must be >= {self.minimum:g}, got {number:g}")
         if self.maximum is not None and number > self.maximum:
