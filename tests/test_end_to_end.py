@@ -11,9 +11,10 @@ from conftest import make_project, runner_in
 from mlflow.tracking import MlflowClient
 
 from losslab.parameters import TRAINABLE
+from losslab.pipelines.report.nodes import CORPUS_FIGURES
+from losslab.pipelines.report.pipeline import RESULT_FIGURES
 
 LOSSES = TRAINABLE
-CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
 
 
 def newest(folder: Path) -> Path:
@@ -54,7 +55,7 @@ def test_report_is_versioned_self_contained_and_copied_to_latest(finished):
     page = newest(folder / "report.html").read_text()
     assert (folder / "latest.html").read_text() == page
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
-    for part in ("group_scores", "learning_curves", *CORPUS_FIGURES):
+    for part in (*RESULT_FIGURES, *CORPUS_FIGURES):
         assert f'id="{part}"' in page
 
 
@@ -121,7 +122,7 @@ def test_runs_keep_figures_and_the_report(client, runs):
     assert own == ["group_scores.png", "learning_curves.png"]
     kept = {file.path for file in client.list_artifacts(parent)}
     files = {"comparison.csv", "corpus_table.csv", "report.html"}
-    assert kept == files | {*own} | {f"{name}.png" for name in CORPUS_FIGURES}
+    assert kept == files | {f"{name}.png" for name in (*RESULT_FIGURES, *CORPUS_FIGURES)}
 
 
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])

@@ -36,7 +36,14 @@ METRICS = {f"{namespace(name)}.metrics": name for name in TRAINABLE}
 FILES = ("report_page", "comparison", "corpus_table")
 FIGURES = (
     "group_scores",
+    "ranks",
     "learning_curves",
+    "learning_time",
+    "training_curves",
+    "sorted_scores",
+    "reliability",
+    "precision_recall",
+    "label_scatter",
     "long_tail",
     "cooccurrence_map",
     "labels_per_document",
@@ -215,11 +222,18 @@ def _shared(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pictures(loss: str, figures: dict[str, float], history: Any) -> dict[str, bytes]:
-    from losslab.reporting import draw_group_scores, draw_learning_curves
+    from losslab.reporting import (
+        compare,
+        draw_group_scores,
+        draw_learning_curves,
+        gather_histories,
+        stand,
+    )
 
-    result = {"mean": figures, "std": dict.fromkeys(figures)}
-    curve = draw_learning_curves({loss: history}).update_yaxes(range=[0, 1])
-    return _draw(learning_curves=curve, group_scores=draw_group_scores({loss: result}))
+    result = {"seeds": [figures], "mean": figures, "std": dict.fromkeys(figures)}
+    curve = draw_learning_curves(gather_histories({loss: history})).update_yaxes(range=[0, 1])
+    groups = draw_group_scores(stand(compare({loss: result}))).update_xaxes(range=[0, 1])
+    return _draw(learning_curves=curve, group_scores=groups)
 
 
 def _draw(**figures: Any) -> dict[str, bytes]:

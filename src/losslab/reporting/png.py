@@ -1,9 +1,8 @@
 """Pictures of figures where no browser is at hand: a Plotly figure's traces as PNG."""
 
-from collections.abc import Sequence
 from io import BytesIO
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from plotly import graph_objects as go
@@ -13,6 +12,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_NAMES = 8  # categories whose names fit side by side; more are turned
+MOST_IN_LEGEND = 12  # entries that fit into a figure; more stand beside it
+DASHES = {"dot": "dotted", "dash": "dashed", "dashdot": "dashdot"}
+MARKERS = {"circle": "o", "diamond": "D", "square": "s"}
 
 
 def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
@@ -20,19 +22,33 @@ def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
     from matplotlib.figure import Figure
 
     maps = [trace for trace in figure.data if trace.type == "heatmap"]
-    size = (9, 8) if maps else (9, 5)
-    canvas = Figure(figsize=size, layout="constrained", dpi=dpi)
+    canvas = Figure(figsize=_size(figure, bool(maps)), layout="constrained", dpi=dpi)
     axes = canvas.add_subplot(title=figure.layout.title.text)
     axes.set(xlabel=figure.layout.xaxis.title.text, ylabel=figure.layout.yaxis.title.text)
     if maps:
-        _draw_map(canvas, axes, maps[0], figure.layout.xaxis.ticktext)
+        _draw_map(canvas, axes, maps[0], figure)
     else:
         _draw_bars(axes, [trace for trace in figure.data if trace.type == "bar"])
-        _draw_lines(axes, [trace for trace in figure.data if trace.type == "scatter"])
+        for trace in figure.data:
+            if trace.type == "scatter":
+                _draw_line(axes, trace)
         _frame(axes, figure)
     buffer = BytesIO()
     canvas.savefig(buffer, format="png")
     return buffer.getvalue()
+
+
+def _rows(figure: go.Figure) -> list[str]:
+    """The losses whose rows a figure has, if it has any."""
+    meta = figure.layout.meta
+    return list(meta["rows"]) if isinstance(meta, dict) and "rows" in meta else []
+
+
+def _size(figure: go.Figure, map_: bool) -> tuple[float, float]:
+    rows = _rows(figure)
+    if rows:
+        return 9, 2.2 + 0.24 * len(rows)
+    return (9, 8) if map_ else (9, 5)
 
 
 def _frame(axes: "Axes", figure: go.Figure) -> None:
@@ -44,31 +60,54 @@ def _frame(axes: "Axes", figure: go.Figure) -> None:
         axes.set_yscale("log")
     if figure.layout.yaxis.range:
         axes.set_ylim(figure.layout.yaxis.range)
-    axes.grid(axis="y", alpha=0.3)
-    axes.legend(ncols=min(len(figure.data), 6), fontsize="small")
+    for shape in figure.layout.shapes:
+        axes.plot([shape.x0, shape.x1], [shape.y0, shape.y1], ":", color=shape.line.color)
+    axes.grid(axis="x" if _rows(figure) else "y", alpha=0.3)
+    shown = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
+    if len(shown) > MOST_IN_LEGEND:
+        axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=6, ncols=1)
+    elif shown:
+        axes.legend(ncols=min(len(shown), 6), fontsize="small")
 
 
-def _draw_lines(axes: "Axes", lines: list[go.Scatter]) -> None:
-    for trace in lines:
-        points = trace.mode == "markers"
-        axes.plot(
-            trace.x,
-            trace.y,
-            linestyle="none" if points else "solid",
-            marker="o" if points else None,
-            markersize=4,
-            label="_nolegend_" if trace.showlegend is False else trace.name,
-            color=trace.marker.color if points else trace.line.color,
-        )
+def _draw_line(axes: "Axes", trace: go.Scatter) -> None:
+    """A line, points, or a band between two lines, with intervals along x where there are any."""
+    if trace.fill == "toself":
+        axes.fill(trace.x, trace.y, color=trace.line.color, alpha=trace.opacity, linewidth=0)
+        return
+    points, colour = trace.mode == "markers", trace.marker.color
+    label = "_nolegend_" if trace.showlegend is False else trace.name
+    style: dict[str, Any] = {
+        "linestyle": "none" if points else DASHES.get(trace.line.dash, "solid"),
+        "marker": MARKERS.get(trace.marker.symbol, "o") if "markers" in trace.mode else None,
+        "markersize": 4,
+        "color": colour if points else trace.line.color,
+    }
+    if trace.error_x.visible:
+        reach = [trace.error_x.arrayminus, trace.error_x.array]
+        axes.errorbar(trace.x, trace.y, xerr=reach, label=label, **style, elinewidth=1)
+    else:
+        axes.plot(trace.x, trace.y, label=label, **style)
 
 
-def _draw_map(canvas: "Figure", axes: "Axes", trace: go.Heatmap, names: Sequence[str]) -> None:
-    """Cells with a colour bar that tells their true values."""
-    drawn = axes.imshow(trace.z, vmin=trace.zmin, vmax=trace.zmax, cmap="Blues", aspect="auto")
-    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=5)
-    axes.set_yticks(range(len(names)), names, fontsize=5)
-    bar = canvas.colorbar(drawn, ax=axes)
-    bar.set_ticks(list(trace.colorbar.tickvals), labels=list(trace.colorbar.ticktext))
+def _draw_map(canvas: "Figure", axes: "Axes", trace: go.Heatmap, figure: go.Figure) -> None:
+    """Cells that tell their values by a number, or by a colour bar."""
+    across = figure.layout.xaxis.ticktext or trace.x
+    down = figure.layout.yaxis.ticktext or trace.y
+    shades = "Blues_r" if trace.reversescale else "Blues"
+    drawn = axes.imshow(trace.z, vmin=trace.zmin, vmax=trace.zmax, cmap=shades, aspect="auto")
+    small = {"fontsize": 5 if len(across) > 2 * MOST_NAMES else 8}
+    axes.set_xticks(range(len(across)), across, rotation=90, **small)
+    axes.set_yticks(range(len(down)), down, **small)
+    if trace.texttemplate:
+        middle = (trace.zmin + trace.zmax) / 2
+        for (row, column), value in np.ndenumerate(np.asarray(trace.z)):
+            dark = (value < middle) == bool(trace.reversescale)
+            colour = "white" if dark else "black"
+            axes.text(column, row, value, ha="center", va="center", fontsize=7, color=colour)
+    else:
+        bar = canvas.colorbar(drawn, ax=axes)
+        bar.set_ticks(list(trace.colorbar.tickvals), labels=list(trace.colorbar.ticktext))
 
 
 def _draw_bars(axes: "Axes", bars: list[go.Bar]) -> None:

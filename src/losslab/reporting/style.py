@@ -2,7 +2,7 @@
 
 from plotly import graph_objects as go
 
-GROUP_COLOURS = {"head": "#3b6ea5", "medium": "#7a9e3f", "tail": "#c8553d"}
+GROUP_COLOURS = {"head": "#2a7fbf", "medium": "#dd9a12", "tail": "#c2417c"}
 SPLIT_COLOURS = {"train": "#3b6ea5", "validation": "#d9a441", "test": "#7d5ba6"}
 MOST_ABOVE = 8  # entries of a legend that fit above a figure; more stand beside it
 

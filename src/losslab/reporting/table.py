@@ -5,22 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-COLUMNS = {
-    "micro_f1": "micro-F1",
-    "macro_f1": "macro-F1",
-    "weighted_f1": "weighted F1",
-    "example_f1": "example F1",
-    "subset_accuracy": "subset accuracy",
-    "average_precision": "average precision",
-    "ranking_loss": "ranking loss",
-    "head/micro_f1": "head micro-F1",
-    "head/macro_f1": "head macro-F1",
-    "medium/micro_f1": "medium micro-F1",
-    "medium/macro_f1": "medium macro-F1",
-    "tail/micro_f1": "tail micro-F1",
-    "tail/macro_f1": "tail macro-F1",
-}
-"""The metrics of the table and how a person calls them."""
+from losslab.reporting.definitions import COLUMNS
 
 SHORT = [
     "micro_f1",

@@ -1,5 +1,6 @@
-"""From the results of every loss to a table, figures and the page."""
+"""From the results of every loss to tables, figures and the page."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,34 @@ from losslab.corpora.summary import count_words, tell
 from losslab.losses import LOSSES
 from losslab.reporting import (
     CorpusPart,
+    ResultPart,
+    RunPart,
     compare,
     draw_cooccurrence,
     draw_document_lengths,
     draw_group_scores,
+    draw_label_scatter,
     draw_labels_per_document,
     draw_learning_curves,
+    draw_learning_time,
     draw_long_tail,
+    draw_precision_recall,
+    draw_ranks,
+    draw_reliability,
+    draw_sorted_scores,
+    draw_training_curves,
+    gather_histories,
+    loss_facts,
     render_page,
+    stand,
+    tabulate_label_scores,
 )
+
+CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
+REFERENCE = "bce"
+PACKAGES = ("losslab", "kedro", "torch")
+INSPECTORS = {"soft labels and keywords, document by document": "soft_labels/soft_labels.html"}
+"""Pages below a dataset's folder that a report links to where they exist."""
 
 
 def compare_losses(**metrics: dict[str, Any]) -> pd.DataFrame:
@@ -50,34 +70,122 @@ def draw_counts(documents: pd.DataFrame, targets: sparse.csr_array) -> tuple[go.
     )
 
 
-def draw_groups(**metrics: dict[str, Any]) -> go.Figure:
-    """Macro-F1 by frequency group and loss."""
-    return draw_group_scores(metrics)
+def profile_scores(
+    loss: str,
+    scores: dict[str, np.ndarray],
+    thresholds: dict[str, Any],
+    targets: sparse.csr_array,
+    documents: pd.DataFrame,
+) -> pd.DataFrame:
+    """Curves of a loss's test scores; shown, never chosen by."""
+    from losslab.reporting.score_profile import profile_scores as profile
+
+    cuts = thresholds["thresholds"]
+    return profile(
+        targets[(documents["split"] == "test").to_numpy()],
+        scores["test"],
+        None if cuts is None else [cuts[str(seed)] for seed in scores["seeds"]],
+        probability=LOSSES[loss].decision == "probability",
+    )
 
 
-def draw_curves(**histories: pd.DataFrame) -> go.Figure:
-    """Validation macro-F1 by epoch and loss."""
-    return draw_learning_curves(histories)
+def gather_profiles(**profiles: pd.DataFrame) -> pd.DataFrame:
+    """The curves of every loss in one table."""
+    parts = [profile.assign(loss=loss) for loss, profile in profiles.items()]
+    return pd.concat(parts, ignore_index=True)
+
+
+def gather_trainings(**histories: pd.DataFrame) -> pd.DataFrame:
+    """The epochs of every loss in one table."""
+    return gather_histories(histories)
+
+
+def rank_losses(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Value, interval, rank and difference to the reference, by loss and metric."""
+    return stand(comparison, reference=REFERENCE)
+
+
+def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
+    """Macro-F1 by frequency group, and the rank of every loss by every metric."""
+    return draw_group_scores(standings), draw_ranks(standings)
+
+
+def draw_trainings(training_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
+    """Macro-F1 by epoch and by minute, and the losses themselves."""
+    return (
+        draw_learning_curves(training_table),
+        draw_learning_time(training_table),
+        draw_training_curves(training_table),
+    )
+
+
+def draw_scores(score_profiles: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
+    """Sorted scores, reliability, precision and recall."""
+    return (
+        draw_sorted_scores(score_profiles),
+        draw_reliability(score_profiles),
+        draw_precision_recall(score_profiles),
+    )
+
+
+def compare_labels(
+    score_profiles: pd.DataFrame,
+    label_table: pd.DataFrame,
+    label_space: list[str],
+    comparison: pd.DataFrame,
+) -> tuple[pd.DataFrame, go.Figure]:
+    """F1 by label and loss; the reference against the best other loss, label by label."""
+    scores = tabulate_label_scores(score_profiles, label_table, label_space)
+    losses = comparison["loss"].tolist()
+    first = REFERENCE if REFERENCE in losses else losses[-1]
+    second = next((loss for loss in losses if loss != first), first)
+    return scores, draw_label_scatter(scores, first, second)
+
+
+def describe_run(dataset: str) -> dict[str, Any]:
+    """Where the page comes from: command, commit, versions, and pages that lie beside it."""
+    from importlib.metadata import version
+    from platform import python_version
+
+    from losslab.tracking import describe_source
+
+    source = describe_source(Path.cwd())
+    folder = Path("data/08_reporting", dataset)
+    beside = {title: page for title, page in INSPECTORS.items() if (folder / page).is_file()}
+    return {
+        "command": source["command"],
+        "commit": source["git_commit"],
+        "dirty": {"True": True, "False": False}.get(source["git_dirty"]),
+        "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
+        "links": {title: f"../{page}" for title, page in beside.items()},
+    }
 
 
 def render_report(
     comparison: pd.DataFrame,
-    group_scores: go.Figure,
-    learning_curves: go.Figure,
+    standings: pd.DataFrame,
+    training_table: pd.DataFrame,
+    score_profiles: pd.DataFrame,
+    label_scores: pd.DataFrame,
     label_statistics: dict[str, Any],
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
+    run_description: dict[str, Any],
     dataset: str,
     recipe: str,
-    **corpus_figures: go.Figure,
+    **figures: go.Figure,
 ) -> str:
     """The report page."""
-    return render_page(
+    about_corpus = {name: figures.pop(name) for name in CORPUS_FIGURES}
+    results = ResultPart(
         comparison,
-        {"group_scores": group_scores, "learning_curves": learning_curves},
-        dataset=dataset,
-        recipe=recipe,
-        statistics=label_statistics,
-        titles={name: spec.title for name, spec in LOSSES.items()},
-        corpus=CorpusPart(corpus_table, tell(corpus_summary), corpus_figures),
+        standings,
+        loss_facts(training_table, score_profiles),
+        label_scores,
+        figures,
+        REFERENCE if REFERENCE in set(comparison["loss"]) else None,
+    )
+    corpus = CorpusPart(corpus_table, tell(corpus_summary), about_corpus)
+    return render_page(
+        results, corpus, RunPart(dataset, recipe, label_statistics, **run_description)
     )

@@ -1,44 +1,101 @@
-"""metrics and histories of every loss - comparison table, figures, report page."""
+"""metrics, histories and scores of every loss - tables, figures, report page."""
 
 from collections.abc import Iterable
 
 from kedro.pipeline import Node, Pipeline
 
 from losslab.parameters import namespace
+from losslab.pipelines.losses.pipeline import for_loss
 from losslab.pipelines.report import nodes
 
+RESULT_FIGURES = (
+    "group_scores",
+    "ranks",
+    "label_scatter",
+    "precision_recall",
+    "learning_time",
+    "learning_curves",
+    "training_curves",
+    "sorted_scores",
+    "reliability",
+)
 PAGE = (
     "comparison",
-    "group_scores",
-    "learning_curves",
+    "standings",
+    "training_table",
+    "score_profiles",
+    "label_scores",
     "label_statistics",
     "corpus_table",
     "corpus_summary",
+    "run_description",
 )
-CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
 
 
 def create_pipeline(losses: Iterable[str]) -> Pipeline:
     """The report on ``losses``."""
     names = list(losses)
-    metrics = {name: f"{namespace(name)}.metrics" for name in names}
-    histories = {name: f"{namespace(name)}.history" for name in names}
+    inputs = {name: name for name in (*PAGE, *RESULT_FIGURES, *nodes.CORPUS_FIGURES)}
+    parameters = {"dataset": "params:dataset", "recipe": "params:recipe"}
     return Pipeline(
         [
             *_corpus_nodes(),
-            Node(nodes.compare_losses, metrics, "comparison", name="compare_losses"),
-            Node(nodes.draw_groups, metrics, "group_scores", name="draw_groups"),
-            Node(nodes.draw_curves, histories, "learning_curves", name="draw_curves"),
-            Node(
-                nodes.render_report,
-                {name: name for name in (*PAGE, *CORPUS_FIGURES)}
-                | {"dataset": "params:dataset", "recipe": "params:recipe"},
-                "report_page",
-                name="render_report",
-            ),
+            *(_profile(name) for name in names),
+            *_table_nodes(names),
+            *_figure_nodes(),
+            Node(nodes.describe_run, "params:dataset", "run_description", name="describe_run"),
+            Node(nodes.render_report, inputs | parameters, "report_page", name="render_report"),
         ],
         tags="report",
     )
+
+
+def _profile(loss: str) -> Node:
+    """What one loss's scores look like: a node per loss, as all scores may not fit into memory."""
+    own = namespace(loss)
+    return Node(
+        for_loss(loss, nodes.profile_scores),
+        [f"{own}.scores", f"{own}.thresholds", "targets", "documents"],
+        f"{own}.profile",
+        name="profile",
+        namespace=own,
+    )
+
+
+def _table_nodes(losses: list[str]) -> list[Node]:
+    def each(dataset: str) -> dict[str, str]:
+        return {name: f"{namespace(name)}.{dataset}" for name in losses}
+
+    return [
+        Node(nodes.compare_losses, each("metrics"), "comparison", name="compare_losses"),
+        Node(nodes.rank_losses, "comparison", "standings", name="rank_losses"),
+        Node(nodes.gather_trainings, each("history"), "training_table", name="gather_trainings"),
+        Node(nodes.gather_profiles, each("profile"), "score_profiles", name="gather_profiles"),
+    ]
+
+
+def _figure_nodes() -> list[Node]:
+    return [
+        Node(nodes.draw_standings, "standings", ["group_scores", "ranks"], name="draw_standings"),
+        Node(
+            nodes.draw_trainings,
+            "training_table",
+            ["learning_curves", "learning_time", "training_curves"],
+            name="draw_trainings",
+        ),
+        Node(
+            nodes.draw_scores,
+            "score_profiles",
+            ["sorted_scores", "reliability", "precision_recall"],
+            name="draw_scores",
+        ),
+        Node(
+            nodes.compare_labels,
+            ["score_profiles", "label_table", "label_space", "comparison"],
+            ["label_scores", "label_scatter"],
+            name="compare_labels",
+        ),
+    ]
 
 
 def _corpus_nodes() -> list[Node]:

@@ -1,0 +1,64 @@
+// How a figure looks for the losses that are chosen. A trace of a loss says so in its meta, a figure
+// whose rows are losses lists them in its layout's meta.
+const MOST_TICKS = 15; // names that a phone has room for
+const probe = document.createElement("span");
+probe.hidden = true;
+document.body.append(probe);
+function colour(name) { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; }
+
+function tracesFor(figure) {
+  const others = [], chosen = [];
+  for (const trace of figure.data) {
+    const loss = trace.meta && trace.meta.loss;
+    if (!loss) { chosen.push(trace); continue; }
+    if (choice.losses.includes(loss)) chosen.push(inColour(trace, loss));
+    else if (!choice.alone && !trace.meta.role) others.push(inGrey(trace));
+  }
+  return [...others, ...chosen];
+}
+
+function inColour(trace, loss) {
+  const own = colour(colourName(loss)), line = { ...trace.line, color: own };
+  if (trace.meta.role === "band") return { ...trace, line, fillcolor: own, opacity: .14 };
+  if (!trace.line || !trace.line.dash) line.dash = dashOf(loss);
+  return { ...trace, line: { ...line, width: 2.2 }, marker: { ...trace.marker, color: own } };
+}
+
+function inGrey(trace) {
+  const grey = colour("--mute");
+  return { ...trace, line: { ...trace.line, color: grey, width: 1 }, mode: "lines", opacity: .45, hoverinfo: "skip", hovertemplate: null, showlegend: false };
+}
+
+function layoutFor(figure, narrow) {
+  const [ink, faint, line] = ["--ink", "--faint", "--line"].map(colour), given = figure.layout;
+  const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true, tickcolor: line };
+  const layout = {
+    ...given, title: undefined, height: undefined, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: faint, size: narrow ? 11 : 12, family: "system-ui, sans-serif" }, margin: { l: 48, r: 12, t: 12, b: 44 },
+    legend: { orientation: "h", y: 1.02, x: 0, yanchor: "bottom", font: { color: ink }, itemclick: false, itemdoubleclick: false },
+    hoverlabel: { bgcolor: colour("--surface"), bordercolor: line, font: { color: ink } }, hovermode: "closest", dragmode: false,
+    xaxis: { ...given.xaxis, ...axis }, yaxis: { ...given.yaxis, ...axis },
+  };
+  for (const own of narrow ? [layout.xaxis, layout.yaxis] : []) {
+    if (own.ticktext && own.ticktext.length > MOST_TICKS) own.showticklabels = false; // a touch tells the name
+  }
+  if (given.meta && given.meta.rows) byRows(layout, given.meta.rows);
+  return layout;
+}
+
+// The chosen losses' names are set in bold; where the others are hidden, the axis ends with the chosen.
+function byRows(layout, rows) {
+  const shown = choice.alone && choice.losses.length ? rows.filter(loss => choice.losses.includes(loss)) : rows;
+  const rest = rows.filter(loss => !shown.includes(loss));
+  layout.yaxis = {
+    ...layout.yaxis, categoryarray: [...shown, ...rest], range: [shown.length - .5, -.5], tickvals: shown, dtick: undefined,
+    ticktext: shown.map(loss => choice.losses.includes(loss) ? `<b style="color:${colour(colourName(loss))}">${loss}</b>` : loss),
+  };
+  layout.height = 120 + 22 * shown.length;
+  layout.margin = { ...layout.margin, t: 36 };
+}
+
+function lacking(figure) {
+  const there = new Set(figure.data.map(trace => trace.meta && trace.meta.loss).filter(Boolean));
+  return there.size ? choice.losses.filter(loss => !there.has(loss)) : [];
+}

@@ -1,0 +1,119 @@
+"""Made-up results to draw figures and pages from."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from losslab.losses import LOSSES
+from losslab.reporting import (
+    CorpusPart,
+    ResultPart,
+    RunPart,
+    compare,
+    draw_group_scores,
+    draw_label_scatter,
+    draw_learning_curves,
+    draw_learning_time,
+    draw_long_tail,
+    draw_precision_recall,
+    draw_ranks,
+    draw_reliability,
+    draw_sorted_scores,
+    draw_training_curves,
+    gather_histories,
+    loss_facts,
+    render_page,
+    stand,
+    tabulate_label_scores,
+)
+from losslab.reporting.score_profile import profile_scores
+from losslab.reporting.table import COLUMNS
+
+LABELS = [f"label {number}" for number in range(6)]
+TABLE = pd.DataFrame(
+    {
+        "split": ["all", "train"],
+        "instances": [2468, 1234],
+        "average_words": [89.4, 90.1],
+        "categories": [3, 3],
+        "cardinality": [1.5, 1.25],
+        "density": [0.5, 0.4167],
+    }
+)
+STATISTICS = {
+    "documents": 1234,
+    "labels": 6,
+    "cardinality": 1.5,
+    "density": 0.5,
+    "imbalance_ratio": 9.0,
+}
+
+
+def result(value: float, spread: float | None = 0.01, seeds: int = 2) -> dict:
+    keys = ("best_epoch", *COLUMNS)
+    return {
+        "seeds": {str(seed): {} for seed in range(seeds)},
+        "mean": dict.fromkeys(keys, value),
+        "std": dict.fromkeys(keys, spread),
+    }
+
+
+def label_table() -> pd.DataFrame:
+    groups = ["head", "head", "medium", "medium", "tail", "tail"]
+    return pd.DataFrame({"label": LABELS, "group": groups, "train": [90, 70, 40, 30, 5, 2]})
+
+
+def history(seed: int = 0, epochs: int = 5) -> pd.DataFrame:
+    steps = np.arange(1, epochs + 1)
+    return pd.DataFrame(
+        {
+            "epoch": steps,
+            "seed": 1,
+            "train_seconds": steps * (3.0 + seed),
+            "train_loss": 1 / steps,
+            "validation_loss": 1 / np.sqrt(steps),
+            "validation_macro_f1": 0.5 - 0.4 / (steps + seed),
+        }
+    )
+
+
+def profile(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
+    random = np.random.default_rng(seed)
+    truth = sparse.csr_array(random.random((40, len(LABELS))) < 0.3)
+    scores = random.random((1, 40, len(LABELS)))
+    return profile_scores(truth, scores, [0.6], probability=probability)
+
+
+def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
+    """The figures of a page and the tables it needs besides."""
+    training = gather_histories({name: history(seed) for seed, name in enumerate(losses)})
+    profiles = pd.concat(
+        profile(seed, probability=LOSSES[name].decision == "probability").assign(loss=name)
+        for seed, name in enumerate(losses)
+    )
+    labels = tabulate_label_scores(profiles, label_table(), LABELS)
+    figures = {
+        "group_scores": draw_group_scores(standings),
+        "ranks": draw_ranks(standings),
+        "learning_curves": draw_learning_curves(training),
+        "learning_time": draw_learning_time(training),
+        "training_curves": draw_training_curves(training),
+        "sorted_scores": draw_sorted_scores(profiles),
+        "reliability": draw_reliability(profiles),
+        "precision_recall": draw_precision_recall(profiles),
+        "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
+    }
+    facts = loss_facts(training, profiles)
+    return {"facts": facts, "label_scores": labels, "figures": figures}
+
+
+def page(metrics: dict, *, corpus: CorpusPart | None = None, uncertainty=None, **run) -> str:
+    comparison = compare(metrics)
+    standings = stand(comparison, uncertainty=uncertainty)
+    reference = "bce" if "bce" in metrics else None
+    results = ResultPart(
+        comparison, standings, reference=reference, **draw_all(list(metrics), standings)
+    )
+    known = {"dataset": "cwe", "recipe": "probe", "statistics": STATISTICS}
+    drawn = CorpusPart(TABLE, [], {"long_tail": draw_long_tail(label_table())})
+    return render_page(results, corpus or drawn, RunPart(**(known | run)))

@@ -1,0 +1,166 @@
+import json
+import re
+
+import pandas as pd
+import pytest
+from report_parts import TABLE, label_table, page, result
+
+from losslab.reporting import CorpusPart, compare, draw_long_tail, stand, to_markdown
+from losslab.reporting.answers import ASKED, find_answers
+from losslab.reporting.table import COLUMNS
+
+
+@pytest.fixture
+def metrics():
+    return {"bce": result(0.4), "db": result(0.5)}
+
+
+def sure(p: float) -> dict:
+    entry = {"value": 0.5, "low": 0.45, "high": 0.56, "difference": 0.1, "p_holm": p}
+    return {"losses": {"db": dict.fromkeys(COLUMNS, entry)}}
+
+
+def test_comparison_puts_the_best_macro_f1_first(metrics):
+    table = compare(metrics)
+    assert table["loss"].tolist() == ["db", "bce"]
+    assert table.loc[0, "tail/macro_f1"] == 0.5
+    assert table.loc[0, "tail/macro_f1_std"] == 0.01
+
+
+def test_markdown_has_a_row_per_loss_and_columns_of_one_width(metrics):
+    lines = to_markdown(compare(metrics)).splitlines()
+    assert len({len(line) for line in lines}) == 1
+    assert lines[2].startswith("| db ")
+    assert "0.500 ± 0.010" in lines[2]
+
+
+def test_one_seed_shows_no_spread():
+    one = {"bce": result(0.4, spread=None, seeds=1)}
+    assert "±" not in to_markdown(compare(one))
+    assert "± 0." not in page(one)
+
+
+def test_standings_rank_by_the_side_that_is_better(metrics):
+    table = stand(compare(metrics)).set_index(["metric", "loss"])
+    assert table.loc[("macro_f1", "db"), "rank"] == 1
+    assert table.loc[("ranking_loss", "db"), "rank"] == 2
+    assert table.loc[("macro_f1", "db"), "difference"] == pytest.approx(0.1)
+    assert table.loc[("macro_f1", "db"), ["low", "high"]].tolist() == pytest.approx([0.49, 0.51])
+
+
+def test_standings_of_equal_losses_share_the_better_rank():
+    table = stand(compare({"bce": result(0.4), "db": result(0.4), "asl": result(0.3)}))
+    ranks = table[table["metric"] == "micro_f1"].set_index("loss")["rank"].to_dict()
+    assert ranks == {"bce": 1, "db": 1, "asl": 3}
+
+
+def test_standings_take_interval_and_test_where_they_are_known(metrics):
+    table = stand(compare(metrics), uncertainty=sure(0.01)).set_index(["metric", "loss"])
+    assert table.loc[("macro_f1", "db"), ["low", "high", "p"]].tolist() == [0.45, 0.56, 0.01]
+    assert pd.isna(table.loc[("macro_f1", "bce"), "p"])
+    assert table.loc[("macro_f1", "bce"), "low"] == pytest.approx(0.39)
+
+
+@pytest.mark.parametrize(
+    ("uncertainty", "told"),
+    [
+        (sure(0.01), "more than chance explains (p = 0.010)"),
+        (sure(0.0001), "more than chance explains (p < 0.001)"),
+        (sure(0.3), "chance may explain it (p = 0.300)"),
+        (None, "seeds' spread only, untested"),
+    ],
+)
+def test_answers_say_how_sure_they_are(metrics, uncertainty, told):
+    answers = find_answers(stand(compare(metrics), uncertainty=uncertainty), "bce")
+    assert [answer["metric"] for answer in answers] == list(ASKED)
+    assert {answer["loss"] for answer in answers} == {"db"}
+    assert {answer["verdict"] for answer in answers} == {told}
+
+
+def test_answer_stands_on_a_strip_between_the_worst_and_the_end_of_its_interval():
+    metrics = {"bce": result(0.2, None), "asl": result(0.3, None), "db": result(0.4, None)}
+    strip = find_answers(stand(compare(metrics)), "bce")[0]["strip"]
+    assert (strip["reference"], strip["others"], strip["best"]) == (3, [50], 97)
+
+
+def test_reference_that_wins_is_told_as_such():
+    html = page({"bce": result(0.5), "db": result(0.4)})
+    assert "It is the reference: no other loss does better." in html
+
+
+def test_page_needs_no_other_file(metrics):
+    html = page(metrics)
+    assert not re.search(r"<(script|link|img)[^>]+(src|href)=", html)
+    assert "1,234" in html
+    assert len(html) < 6_000_000
+
+
+def marked(html: str, loss: str) -> set[str]:
+    row = re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
+    return set(re.findall(r'<td data-column="([^"]+)" data-value="[^"]*" class="best"', row))
+
+
+def test_page_marks_the_best_of_each_column_and_the_lowest_ranking_loss(metrics):
+    html = page(metrics)
+    assert marked(html, "bce") == {"ranking_loss"}
+    assert marked(html, "db") == set(COLUMNS) - {"ranking_loss"}
+
+
+def test_page_marks_differences_that_chance_does_not_explain(metrics):
+    assert page(metrics, uncertainty=sure(0.01)).count('class="sign"') == len(COLUMNS)
+    assert page(metrics, uncertainty=sure(0.2)).count('class="sign"') == 0
+
+
+def test_every_metric_has_its_definition_one_click_away(metrics):
+    html = page(metrics)
+    targets = set(re.findall(r'popovertarget="([^"]+)"', html))
+    definitions = re.findall(r'popover id="([^"]+)" .*?<p>(.+?)</p>', html)
+    assert {f"define-{key.replace('/', '-')}" for key in COLUMNS} <= targets
+    assert targets <= {name for name, _ in definitions}
+
+
+def test_labels_and_names_cannot_break_out_of_the_page(metrics):
+    evil = "</script><script>alert(1)</script>"
+    drawn = {"long_tail": draw_long_tail(label_table().assign(label=[evil, *"bcdef"]))}
+    corpus = CorpusPart(TABLE, [f"1 rows rejected: {evil}"], drawn)
+    html = page(metrics, dataset=evil, corpus=corpus, command=evil, links={evil: evil})
+    assert evil not in html
+
+
+def test_page_tells_where_rows_have_different_numbers_of_seeds():
+    metrics = {"bce": result(0.4, seeds=1, spread=None), "db": result(0.5, seeds=3)}
+    assert "1 to 3 seeds each" in page(metrics)
+
+
+def test_page_shows_the_table_of_the_corpus_what_is_odd_and_its_figures(metrics):
+    drawn = {"long_tail": draw_long_tail(label_table())}
+    html = page(metrics, corpus=CorpusPart(TABLE, ["3 labels only in test", "1 torn row"], drawn))
+    cells = re.findall(r"<td>(.*?)</td>", html.split('<h2 id="corpus-title">')[1])
+    assert cells[:5] == ["2,468", "89", "3", "1.500", "0.500"]
+    assert "Worth knowing: 3 labels only in test; 1 torn row." in html
+    assert 'id="long_tail"' in html
+
+
+def test_page_tells_how_to_reproduce_it_and_links_what_lies_beside_it(metrics):
+    html = page(
+        metrics,
+        command="kedro run --params=seeds=3",
+        commit="0123456789abcdef",
+        dirty=True,
+        versions={"torch": "2.9"},
+        links={"soft labels": "../soft_labels/page.html"},
+    )
+    assert "kedro run --params=seeds=3" in html
+    assert "0123456789ab</code> with changes that are not committed" in html
+    assert "<dt>torch</dt><dd>2.9</dd>" in html
+    assert 'href="../soft_labels/page.html"' in html
+
+
+def test_scripts_find_every_loss_and_figure_in_the_data(metrics):
+    html = page(metrics)
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, flags=re.DOTALL).group(1))
+    assert data["losses"] == ["db", "bce"]
+    assert data["atFirst"] == ["db", "bce"]
+    assert set(data["labels"]) == {"label", "group", "train", "db", "bce"}
+    for name in data["figures"]:
+        assert f'id="{name}"' in html

@@ -1,0 +1,232 @@
+"""The page as a reader meets it: opened from a file by a browser that reaches no network."""
+
+import shutil
+from itertools import pairwise
+
+import pytest
+from report_parts import page, result
+
+from losslab.losses import LOSSES
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the path"
+)
+ALL = list(LOSSES)[:31]
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    metrics = {name: result(0.3 + 0.01 * place) for place, name in enumerate(ALL)}
+    file = tmp_path_factory.mktemp("page") / "latest.html"
+    file.write_text(page(metrics, command="kedro run"), encoding="utf-8")
+    return file.as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    resize(browser, 1280)
+    show_system(browser, "light")
+    browser.get(address)
+    browser.execute_script("localStorage.clear(); setTheme(null)")
+    browser.get_log("browser")
+    return browser
+
+
+def resize(browser, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def show_system(browser, theme):
+    feature = {"name": "prefers-color-scheme", "value": theme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def draw_everything(browser):
+    browser.execute_script("Object.keys(data.figures).forEach(draw)")
+
+
+def click(browser, selector):
+    browser.execute_script("document.querySelector(arguments[0]).click()", selector)
+
+
+def losses_shown(browser):
+    script = "return [...document.querySelectorAll('#losses tbody tr:not([hidden])')]"
+    return browser.execute_script(f"{script}.map(row => row.dataset.loss)")
+
+
+def lines_in_colour(browser, figure):
+    script = (
+        "return document.getElementById(arguments[0]).data"
+        ".filter(t => t.meta && t.showlegend !== false).map(t => t.meta.loss)"
+    )
+    return set(browser.execute_script(script, figure))
+
+
+def background(browser):
+    return browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_page_of_31_losses_loads_and_draws_without_a_network_or_an_error(browser, address, width):
+    resize(browser, width)
+    browser.get(address)
+    draw_everything(browser)
+    assert browser.get_log("browser") == []
+    assert len(losses_shown(browser)) == 31
+    drawn = "return document.querySelectorAll('.plot .main-svg').length"
+    names = browser.execute_script("return Object.keys(data.figures).length")
+    assert browser.execute_script(drawn) >= names
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_page_is_as_wide_as_the_screen_and_rows_do_not_overlap(browser, address, width):
+    resize(browser, width)
+    browser.get(address)
+    draw_everything(browser)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    for figure in ("group_scores", "ranks"):
+        places = browser.execute_script(
+            "return [...document.querySelectorAll('#' + arguments[0] + ' .ytick text')]"
+            ".map(t => { const box = t.getBoundingClientRect(); return [box.top, box.bottom]; })",
+            figure,
+        )
+        assert len(places) == 31
+        ordered = sorted(places)
+        for (_, bottom), (top, _) in pairwise(ordered):
+            assert top >= bottom - 2
+
+
+def test_sorting_follows_the_button_and_tells_screen_readers(opened):
+    assert losses_shown(opened) == ALL[::-1]
+    head = "document.querySelector('th[data-column=micro_f1]').getAttribute('aria-sort')"
+    click(opened, "[data-sort=micro_f1]")
+    assert opened.execute_script(f"return {head}") == "descending"
+    assert losses_shown(opened) == ALL[::-1]
+    click(opened, "[data-sort=micro_f1]")
+    assert opened.execute_script(f"return {head}") == "ascending"
+    assert losses_shown(opened) == ALL
+    click(opened, "[data-sort=loss]")
+    assert losses_shown(opened) == sorted(ALL, key=lambda name: name.replace("_", " "))
+
+
+def test_lower_is_better_puts_the_lowest_on_top_and_the_unknown_last(opened):
+    click(opened, "[data-sort=ranking_loss]")
+    assert losses_shown(opened) == ALL
+    click(opened, "[data-sort=calibration_error]")
+    unknown = {name for name in ALL if LOSSES[name].decision == "score"}
+    assert set(losses_shown(opened)[-len(unknown) :]) == unknown
+    click(opened, "[data-sort=calibration_error]")
+    assert set(losses_shown(opened)[-len(unknown) :]) == unknown
+
+
+def test_filters_keep_the_rows_that_fit_and_say_how_many(opened):
+    from selenium.webdriver.common.by import By
+
+    opened.find_element(By.ID, "find").send_keys("focal")
+    kept = {name for name in ALL if "focal" in f"{name} {LOSSES[name].title}".lower()}
+    assert set(losses_shown(opened)) == kept
+    count = opened.find_element(By.ID, "count")
+    assert count.text == f"{len(kept)} of 31 losses"
+    opened.find_element(By.ID, "find").clear()
+    family = opened.find_element(By.ID, "family")
+    family.send_keys("pairs")
+    assert {LOSSES[name].family for name in losses_shown(opened)} == {"pairs"}
+
+
+def test_columns_can_be_shown_and_hidden(opened):
+    hidden = "return document.querySelector('td[data-column=weighted_f1]').hidden"
+    assert opened.execute_script(hidden)
+    click(opened, ".columns input[data-column=weighted_f1]")
+    assert not opened.execute_script(hidden)
+
+
+def test_figures_follow_the_losses_that_are_ticked(opened):
+    draw_everything(opened)
+    first = {*ALL[:-6:-1], "bce"}
+    assert lines_in_colour(opened, "learning_curves") == first
+    click(opened, ".choose[value=focal]")
+    draw_everything(opened)
+    assert lines_in_colour(opened, "learning_curves") == first | {"focal"}
+    click(opened, "[data-choose=none]")
+    draw_everything(opened)
+    assert lines_in_colour(opened, "learning_curves") == set()
+    click(opened, ".choose[value=warp]")
+    click(opened, "#alone")
+    draw_everything(opened)
+    names = opened.execute_script(
+        "return document.getElementById('learning_curves').data.map(t => t.meta.loss)"
+    )
+    assert names == ["warp"]
+    told = opened.execute_script("return document.getElementById('missing-reliability').innerText")
+    assert "warp" in told
+    rows = opened.execute_script(
+        "return document.getElementById('group_scores').layout.yaxis.tickvals"
+    )
+    assert rows == ["warp"]
+
+
+def test_scatter_shows_the_two_losses_that_are_chosen(opened):
+    script = """
+    const select = document.getElementById("scatter-x");
+    select.value = "focal"; select.dispatchEvent(new Event("change"));
+    const traces = document.getElementById("label_scatter").data;
+    return [traces.flatMap(t => [...t.x]), data.labels.focal];
+    """
+    shown, expected = opened.execute_script(script)
+    assert sorted(shown) == sorted(expected)
+
+
+def test_theme_follows_the_system_until_a_reader_chooses_and_is_remembered(opened, address):
+    light = background(opened)
+    show_system(opened, "dark")
+    dark = background(opened)
+    assert dark != light
+    click(opened, "input[name=theme][value=light]")
+    assert background(opened) == light
+    opened.get(address)
+    assert background(opened) == light
+    click(opened, "input[name=theme][value=system]")
+    assert background(opened) == dark
+
+
+def test_definition_opens_by_its_button_and_closes_by_escape(opened):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    button = opened.find_element(By.CSS_SELECTOR, ".card .define")
+    button.send_keys(Keys.ENTER)
+    definition = opened.find_element(By.ID, "define-macro_f1")
+    assert definition.is_displayed()
+    assert "mean of each label's own F1" in definition.text
+    button.send_keys(Keys.ESCAPE)
+    assert not definition.is_displayed()
+
+
+def test_every_control_has_a_name(opened):
+    nameless = opened.execute_script(
+        "return [...document.querySelectorAll('button, input, select')].filter(e => "
+        "!e.innerText?.trim() && !e.getAttribute('aria-label') && !e.labels?.length).length"
+    )
+    assert nameless == 0
