@@ -80,13 +80,21 @@ def profile_scores(
     """Curves of a loss's test scores; shown, never chosen by."""
     from losslab.reporting.score_profile import profile_scores as profile
 
-    cuts = thresholds["thresholds"]
     return profile(
         targets[(documents["split"] == "test").to_numpy()],
         scores["test"],
-        None if cuts is None else [cuts[str(seed)] for seed in scores["seeds"]],
+        _cuts(thresholds, [str(seed) for seed in scores["seeds"]]),
         probability=LOSSES[loss].decision == "probability",
     )
+
+
+def _cuts(thresholds: dict[str, Any], seeds: list[str]) -> list[float] | None:
+    """The threshold of each seed by the rule losses are compared by; None for the likeliest label."""
+    if "primary" not in thresholds:
+        cuts = thresholds["thresholds"]
+        return None if cuts is None else [cuts[seed] for seed in seeds]
+    rules = [thresholds["seeds"][seed][thresholds["primary"]] for seed in seeds]
+    return [rule["threshold"] for rule in rules] if "threshold" in rules[0] else None
 
 
 def gather_profiles(**profiles: pd.DataFrame) -> pd.DataFrame:
