@@ -1,11 +1,9 @@
 """What all models have in common, whatever they read."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
-from transformers import BertConfig, BertModel
+from tiny_encoder import write_encoder
 
 from losslab.models.build import build_model
 from losslab.models.errors import EncoderError
@@ -23,19 +21,6 @@ from losslab.models.words import first_vectors
 TEXTS = ["the lock is open", "a", "", "the memory of the part is read after it was freed", "lock"]
 COMMON = {"max_length": 16, "truncation": "head", "dropout": 0.0}
 WORDS = {**COMMON, "words": 50, "least_count": 1, "lowercase": True, "width": 6, "vectors": None}
-
-
-def write_encoder(folder) -> str:
-    """A tiny BERT with weights of its own, in a folder as the hub has it."""
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "lock", "is", "open", "memory", "a"]
-    (folder / "vocab.txt").write_text("\n".join(words))
-    facts = {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 32}
-    (folder / "tokenizer_config.json").write_text(json.dumps(facts))
-    torch.manual_seed(0)
-    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = BertConfig(vocab_size=len(words), intermediate_size=8, **size)
-    BertModel(config).save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")
