@@ -113,7 +113,7 @@ SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "squad", "t
 def test_the_corpora_at_hand_go_through_their_environments(tmp_path, dataset):
     folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
     given = parameters(dataset)
-    documents, _, account = nodes.parse_corpus(folder, dataset, None, given["corpus"])
+    _, account, documents = nodes.parse_corpus(folder, dataset, None, given["corpus"])
     rule = SplitRule(
         **given["split"] | ({"validation": 0.1, "test": 0.1} if dataset in SAMPLES else {})
     )
