@@ -22,6 +22,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         **{namespace(name): upstream + pipeline for name, pipeline in one.items()},
         "all_losses": every["multi"],
         "report": reports["multi"],
+        "paper_tables": report.create_paper_tables(),
         "single_label_report": reports["single"],
         "single_label": every["single"] + reports["single"],
         "__default__": every["multi"] + reports["multi"],

@@ -3,7 +3,7 @@
 from losslab.io.files import CSVDataset, FigureDataset, JSONDataset, ParquetDataset
 from losslab.io.folder import FolderDataset
 from losslab.io.matrices import SparseMatrixDataset, TensorsDataset
-from losslab.io.page import PageDataset
+from losslab.io.page import PageDataset, TextDataset
 from losslab.io.raw import RawFolderDataset
 from losslab.io.soft_labels import SoftLabelsDataset
 
@@ -18,4 +18,5 @@ __all__ = [
     "SoftLabelsDataset",
     "SparseMatrixDataset",
     "TensorsDataset",
+    "TextDataset",
 ]

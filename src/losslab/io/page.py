@@ -15,6 +15,10 @@ class _PageFile(FileDataset[str]):
         path.write_text(data, encoding="utf-8")
 
 
+class TextDataset(AtomicSave, _PageFile):
+    """A text, such as a document that a run writes."""
+
+
 class PageDataset(AtomicSave, _PageFile):
     """An HTML page, versioned, copied to ``latest`` beside its versions at each save."""
 

@@ -1,3 +1,3 @@
-from losslab.pipelines.report.pipeline import create_pipeline
+from losslab.pipelines.report.pipeline import create_paper_tables, create_pipeline
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_paper_tables", "create_pipeline"]

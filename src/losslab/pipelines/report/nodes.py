@@ -169,6 +169,15 @@ def describe_run(dataset: str) -> dict[str, Any]:
     }
 
 
+def compare_with_papers(reports: Path, corpora: Path) -> str:
+    """The papers' tables with ours beside them, where runs exist."""
+    from losslab.reporting import paper_tables as tables
+
+    return tables.write_paper_tables(
+        tables.read_paper_tables(), tables.find_runs(reports), tables.count_documents(corpora)
+    )
+
+
 def render_report(
     comparison: pd.DataFrame,
     standings: pd.DataFrame,

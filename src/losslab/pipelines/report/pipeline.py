@@ -50,6 +50,20 @@ def create_pipeline(losses: Iterable[str]) -> Pipeline:
     )
 
 
+def create_paper_tables() -> Pipeline:
+    """The papers' tables beside ours."""
+    return Pipeline(
+        [
+            Node(
+                nodes.compare_with_papers,
+                ["reports", "corpora"],
+                "paper_tables",
+                name="compare_with_papers",
+            )
+        ]
+    )
+
+
 def _profile(loss: str) -> Node:
     """What one loss's scores look like: a node per loss, as all scores may not fit into memory."""
     own = namespace(loss)

@@ -1,0 +1,100 @@
+import json
+
+import pytest
+
+from losslab.losses import LOSSES
+from losslab.reporting.paper_tables import (
+    count_documents,
+    find_runs,
+    read_paper_tables,
+    write_paper_tables,
+)
+
+
+def save(folder, name, version, content):
+    file = folder / name / version / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+
+
+def metrics(value, seeds=1):
+    return {"mean": {"micro_f1": value}, "seeds": dict.fromkeys(map(str, range(seeds)), {})}
+
+
+CONTENT = {
+    "papers": {"balanced": "A paper"},
+    "losses": {"balanced": {"BCE": "bce", "DB": "db"}},
+    "splits": {"reuters": "the published test set"},
+    "tables": [
+        {
+            "paper": "balanced",
+            "table": 2,
+            "about": "Reuters",
+            "dataset": "reuters",
+            "model": "BERT",
+            "columns": ["micro_f1", "macro_f1"],
+            "rows": {"SVM": [87.6, None], "BCE": [89.14, 47.32], "DB": [90.62, 64.47]},
+        }
+    ],
+}
+
+
+@pytest.fixture
+def reports(tmp_path):
+    recipe = tmp_path / "reuters/probe"
+    save(recipe / "bce_loss", "metrics.json", "2026-01-01", metrics(0.5))
+    save(recipe / "bce_loss", "metrics.json", "2026-01-02", metrics(0.8765, seeds=3))
+    save(recipe, "run_description.json", "2026-01-02", {"commit": "0123456789abcdef"})
+    return tmp_path
+
+
+def test_newest_run_is_found_with_the_commit_of_its_own_command(reports):
+    (key, run) = next(iter(find_runs(reports).items()))
+    assert key == ("reuters", "probe", "bce")
+    assert (run.metrics["micro_f1"], run.seeds, run.commit) == (0.8765, 3, "0123456789abcdef")
+
+
+def test_commit_of_another_command_is_not_taken(reports):
+    save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.9))
+    assert next(iter(find_runs(reports).values())).commit is None
+
+
+def test_ours_stands_beside_theirs_and_is_empty_where_nothing_ran(reports):
+    text = write_paper_tables(CONTENT, find_runs(reports), {"reuters": "6,769 / 1,000 / 3,019"})
+    assert "| BCE | 89.14 | 87.65 | 47.32 |  |" in text
+    assert "| DB | 90.62 |  | 64.47 |  |" in text
+    assert "| SVM | 87.6 |  |  |  |" in text
+    assert "recipe `probe`, 3 seeds, commit 0123456789ab; the published test set; 6,769" in text
+
+
+def test_nothing_is_told_of_ours_where_nothing_ran():
+    text = write_paper_tables(CONTENT, {})
+    assert "Ours:" not in text
+    assert "| BCE | 89.14 |  | 47.32 |  |" in text
+
+
+def test_documents_are_counted_in_the_newest_table_of_a_corpus(tmp_path):
+    old, new = (f"split,instances\ntrain,{n}\nvalidation,20\ntest,30\n" for n in (5, 1000))
+    save(tmp_path / "reuters", "corpus_table.csv", "2026-01-01", old)
+    save(tmp_path / "reuters", "corpus_table.csv", "2026-01-02", new)
+    assert count_documents(tmp_path) == {"reuters": "1,000 / 20 / 30"}
+
+
+def test_every_row_of_the_papers_has_a_number_per_column_and_a_loss_we_know():
+    content = read_paper_tables()
+    for table in content["tables"]:
+        assert table["paper"] in content["papers"]
+        assert table["dataset"] is None or table["dataset"] in content["splits"]
+        assert {len(values) for values in table["rows"].values()} == {len(table["columns"])}
+        assert set(content["losses"][table["paper"]].values()) <= set(LOSSES)
+
+
+def test_figures_that_other_places_quote_stand_in_the_file():
+    tables = {
+        (t["paper"], t["table"], t["about"], t["model"]): t for t in read_paper_tables()["tables"]
+    }
+    reuters = tables["balanced", 2, "Reuters-21578", "BERT"]
+    assert reuters["rows"]["DB"][:2] == [90.62, 64.47]
+    assert reuters["rows"]["DB"][-2:] == [48.89, 31.39]
+    assert tables["kwls", 2, "Yelp", "LSTM"]["rows"]["KWLS"] == [65.68]
+    assert tables["zlpr", 13, "Toxic", "BERT"]["rows"]["ZLPR"][0] == 91.51
