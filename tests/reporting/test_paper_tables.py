@@ -18,7 +18,7 @@ def save(folder, name, version, content):
 
 
 def metrics(value, seeds=1):
-    return {"mean": {"micro_f1": value}, "seeds": dict.fromkeys(map(str, range(seeds)), {})}
+    return {"mean": {"micro_f1": value}, "seeds": {str(seed): {} for seed in range(seeds)}}
 
 
 CONTENT = {

@@ -19,10 +19,11 @@ RECIPES = {
 """Recipes whose runs may stand beside a model of the papers, the nearest first; each says which."""
 INTRODUCTION = """# The papers' tables
 
-Written by `kedro run --pipelines=paper_tables` from `src/losslab/reporting/paper_tables.yml` (the papers' numbers) and the
-newest results below `data/08_reporting/` (ours). A cell of ours is empty where no such run exists. Numbers are percent
-unless said otherwise.
+Written by `kedro run --pipelines=paper_tables` from `src/losslab/reporting/paper_tables.yml` (the
+papers' numbers) and the newest results below `data/08_reporting/` (ours). A cell of ours is empty
+where no such run exists. Numbers are percent unless said otherwise.
 """
+UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,9 @@ def _section(
         for name in (table["rows"] if recipe else ())
     }
     yield "\n".join(_lines(table, ours)) + "\n"
-    if table.get("note"):
-        yield f"{table['note']}\n"
+    for note in (UNITS.get(table.get("unit", 100)), table.get("note")):
+        if note:
+            yield f"{note}\n"
     if recipe:
         yield _tell(table["dataset"], recipe, [run for run in ours.values() if run], about) + "\n"
 
