@@ -10,11 +10,11 @@ import pytest
 from conftest import make_project, runner_in
 from mlflow.tracking import MlflowClient
 
-from losslab.parameters import TRAINABLE
+from losslab.parameters import fitting
 from losslab.pipelines.report.nodes import CORPUS_FIGURES
 from losslab.pipelines.report.pipeline import RESULT_FIGURES
 
-LOSSES = TRAINABLE
+LOSSES = fitting("multi")
 
 
 def newest(folder: Path) -> Path:
@@ -75,6 +75,19 @@ def test_comparison_table_has_a_row_per_loss_best_macro_f1_first(finished):
     assert table["macro_f1"].is_monotonic_decreasing
 
 
+def test_every_loss_has_intervals_errors_and_a_difference_to_the_reference(finished):
+    folder = finished[0] / "data/08_reporting/cwe/probe"
+    told = json.loads(newest(folder / "uncertainty.json").read_text())
+    assert set(told["losses"]) == set(LOSSES)
+    for loss, metrics in told["losses"].items():
+        mean = json.loads(newest(folder / f"{loss}_loss/metrics.json").read_text())["mean"]
+        assert metrics["micro_f1"]["value"] == mean["micro_f1"]
+        assert metrics["micro_f1"]["low"] < mean["micro_f1"] < metrics["micro_f1"]["high"]
+        assert (metrics["micro_f1"]["p_holm"] is None) == (loss == told["reference"])
+        errors = json.loads(newest(folder / f"{loss}_loss/errors.json").read_text())
+        assert len(errors["by_frequency_decile"]) == 10
+
+
 def test_mlflow_has_a_parent_and_a_child_per_loss_and_seed_all_finished(runs):
     parents = [run for run in runs if "mlflow.parentRunId" not in run.data.tags]
     children = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
@@ -107,6 +120,11 @@ def test_child_run_mirrors_the_metrics_file_and_the_training_curve(finished, cli
     file = newest(finished[0] / "data/08_reporting/cwe/probe/focal_loss/metrics.json")
     truth = json.loads(file.read_text())["seeds"]["1"]
     assert child.data.metrics["test/macro_f1"] == truth["macro_f1"]
+    low, high = (child.data.metrics[f"test/macro_f1_{end}"] for end in ("low", "high"))
+    assert low < high
+    assert {"test/rules/per_label/macro_f1", "validation/rules/top_k/micro_f1"} <= set(
+        child.data.metrics
+    )
     history = pd.read_parquet(
         newest(finished[0] / "data/06_models/cwe/probe/focal_loss/history.parquet")
     )
@@ -119,10 +137,28 @@ def test_runs_keep_figures_and_the_report(client, runs):
     child = next(run for run in runs if run.info.run_name == "bce_loss seed 1 (cwe, probe)")
     parent = child.data.tags["mlflow.parentRunId"]
     own = [file.path for file in client.list_artifacts(child.info.run_id)]
-    assert own == ["group_scores.png", "learning_curves.png"]
+    figures = ["group_scores.png", "learning_curves.png"]
+    assert own == [*figures, "thresholds.json"]
     kept = {file.path for file in client.list_artifacts(parent)}
-    files = {"comparison.csv", "corpus_table.csv", "report.html"}
+    files = {"comparison.csv", "corpus_table.csv", "report.html", "uncertainty.json"}
     assert kept == files | {f"{name}.png" for name in (*RESULT_FIGURES, *CORPUS_FIGURES)}
+
+
+def test_report_refuses_results_that_differ_in_more_than_the_loss_or_marks_them(finished):
+    kedro = runner_in(finished[0])
+    done = kedro("run", "--env=test", "--pipelines=db_loss", "--params=seeds=1")
+    assert done.returncode == 0, done.stderr
+    done = kedro("run", "--env=test", "--pipelines=report")
+    assert done.returncode != 0
+    assert "db: seeds is ['1'], expected ['1', '2']" in " ".join(done.stderr.split())
+    done = kedro("run", "--env=test", "--pipelines=report", "--params=report.mixtures=mark")
+    assert done.returncode == 0, done.stderr
+    folder = finished[0] / "data/08_reporting/cwe/probe"
+    marked = pd.read_csv(newest(folder / "comparison.csv")).set_index("loss")["differs"].dropna()
+    assert list(marked.index) == ["db"]
+    told = json.loads(newest(folder / "uncertainty.json").read_text())["losses"]
+    assert told["db"]["macro_f1"]["p"] is None
+    assert told["focal"]["macro_f1"]["p"] is not None
 
 
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])

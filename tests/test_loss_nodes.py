@@ -9,13 +9,14 @@ import yaml
 from conftest import ROOT
 from scipy import sparse
 
-from losslab.parameters import ThresholdOptions, loss_options
+from losslab.parameters import ReportOptions, ThresholdOptions, loss_options
 from losslab.pipelines.losses.nodes import decide, evaluate, score, train
 from losslab.targets import describe_labels, frequency_groups
 from losslab.training.recipes import Recipes
 
 SPLIT = np.array(["train"] * 60 + ["validation"] * 30 + ["test"] * 30)
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())
+REPORT = ReportOptions(reference="bce", resamples=100, confidence=0.95, seed=0, mixtures="refuse")
 THRESHOLD = ThresholdOptions(**CONF["threshold"])
 
 
@@ -66,7 +67,19 @@ def run(data, recipes, loss="db", permute=None, task="multi"):
     )
     scores = score(loss, model, **shared)
     thresholds = decide(loss, scores, matrix, documents, THRESHOLD, task)
-    metrics = evaluate(scores, thresholds, history, matrix, documents, statistics)
+    metrics, _ = evaluate(
+        scores,
+        thresholds,
+        history,
+        matrix,
+        documents,
+        statistics,
+        data_fingerprint={"targets": "0"},
+        report=REPORT,
+        recipe="probe",
+        recipes=recipes,
+        task=task,
+    )
     return model, history.filter(regex="loss|validation|epoch"), scores, thresholds, metrics
 
 
@@ -95,7 +108,7 @@ def test_validation_targets_decide_the_epoch_and_the_threshold(data, recipes):
 def test_losses_with_their_own_scores_pass_through_all_nodes(data, recipes, loss):
     _, _, scores, thresholds, metrics = run(data, recipes, loss)
     assert scores["test"].shape == (2, 30, 4)
-    assert set(thresholds["thresholds"]) == set(metrics["seeds"]) == {"1", "2"}
+    assert set(thresholds["seeds"]) == set(metrics["seeds"]) == {"1", "2"}
     assert metrics["mean"]["micro_f1"] > 0.3
 
 
@@ -110,7 +123,7 @@ def test_single_label_tasks_are_decided_by_the_highest_score(data, recipes, loss
     features, _ = data
     one_hot = np.eye(4, dtype=np.int8)[features[:, :4].argmax(axis=1)]
     _, _, scores, thresholds, metrics = run((features, one_hot), recipes, loss, task="single")
-    assert thresholds["thresholds"] is None
+    assert thresholds["primary"] == "likeliest"
     truth = one_hot[SPLIT == "test"].argmax(axis=1)
     accuracy = (scores["test"].argmax(axis=2) == truth).mean(axis=1)
     assert [metrics["seeds"][seed]["micro_f1"] for seed in "12"] == pytest.approx(list(accuracy))

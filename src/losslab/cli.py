@@ -19,6 +19,7 @@ from losslab.corpora.fetch import FetchError, Ways
 from losslab.corpora.fetch import fetch as fetch_raw_files
 from losslab.corpora.raw_folder import overview
 from losslab.corpora.sources import SOURCES
+from losslab.evaluation import MixtureError
 from losslab.losses import LOSSES
 from losslab.models.errors import EncoderError
 from losslab.parameters import unknown
@@ -29,7 +30,14 @@ RUNNERS = ("SequentialRunner", "kedro.runner.SequentialRunner")
 """Trainings seed one global generator, so that two at a time in one process would mix their draws."""
 PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git": "gitpython"}
 """Packages whose name is not that of their module."""
-EXPLAINED = (DatasetError, CorpusError, EncoderError, NonFiniteLossError, TargetsError)
+EXPLAINED = (
+    DatasetError,
+    CorpusError,
+    EncoderError,
+    MixtureError,
+    NonFiniteLossError,
+    TargetsError,
+)
 """Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
 
 

@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     ValidationError,
     create_model,
+    field_validator,
     model_validator,
 )
 from pydantic.functional_validators import AfterValidator
@@ -74,6 +75,23 @@ class ThresholdOptions(Frozen):
                 f"lowest must not be above highest, got {self.lowest} and {self.highest}"
             )
         return self
+
+
+class ReportOptions(Frozen):
+    """How losses are compared: against which, how sure, and what becomes of unlike results."""
+
+    reference: str
+    resamples: int = Field(ge=100, strict=True)
+    confidence: float = Field(gt=0, lt=1)
+    seed: int = Field(ge=0, strict=True)
+    mixtures: Literal["refuse", "mark"]
+
+    @field_validator("reference")
+    @classmethod
+    def _has_a_pipeline(cls, name: str) -> str:
+        if name not in TRAINABLE:
+            raise ValueError(unknown("loss", name, TRAINABLE))
+        return name
 
 
 class LossOptions(Frozen):
@@ -160,6 +178,7 @@ def parameter_model(reader: str, named: bool = False) -> type[Frozen]:
         label_groups=(LabelGroupOptions, ...),
         element_keywords=(ElementOptions, ...),
         threshold=(ThresholdOptions, ...),
+        report=(ReportOptions, ...),
         recipes=(Recipes, ...),
         **losses,
     )

@@ -1,4 +1,5 @@
 import json
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,9 @@ from sklearn.metrics import (
     hamming_loss,
     label_ranking_average_precision_score,
     label_ranking_loss,
+    ndcg_score,
+    precision_score,
+    recall_score,
 )
 
 from losslab.evaluation import compute_metrics
@@ -59,8 +63,38 @@ def test_metrics_agree_with_scikit_learn(judgement):
         "average_precision": label_ranking_average_precision_score(targets, scores)
         - without_labels,
     }
+    for average in ("micro", "macro", "weighted", "samples"):
+        name = average.replace("samples", "example")
+        how = {"average": average, "zero_division": 0}
+        expected[f"{name}_precision"] = precision_score(targets, guesses, **how)
+        expected[f"{name}_recall"] = recall_score(targets, guesses, **how)
+    expected["example_f1_empty_as_zero"] = f1("samples", 0)
+    expected["accuracy"] = (targets == guesses).mean()
     metrics = compute_metrics(targets, scores, guesses)
     assert {name: metrics[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(judgement=judgements())
+def test_metrics_at_k_agree_with_scikit_learn_and_with_every_order_of_equal_scores(judgement):
+    targets, scores, guesses = judgement
+    metrics = compute_metrics(targets, scores, guesses)
+    for k in (1, 3, 5):
+        assert metrics[f"ndcg_at_{k}"] == pytest.approx(ndcg_score(targets, scores, k=k))
+        hits = [expected_hits(*row, k) for row in zip(targets, scores, strict=True)]
+        carried = np.maximum(targets.sum(axis=1), 1)
+        assert metrics[f"precision_at_{k}"] == pytest.approx(np.mean(hits) / k)
+        assert metrics[f"recall_at_{k}"] == pytest.approx(np.mean(hits / carried))
+
+
+def expected_hits(targets, scores, k):
+    """Positives among the first k, the mean over all ways to order equal scores."""
+    sums = []
+    for order in permutations(range(len(scores))):
+        ranked = scores[list(order)]
+        if (np.diff(ranked) <= 0).all():
+            sums.append(targets[list(order)][:k].sum())
+    return np.mean(sums)
 
 
 @settings(deadline=None, derandomize=True, max_examples=50)
@@ -131,6 +165,27 @@ def test_groups_agree_with_scikit_learn_on_their_labels():
 def test_group_without_labels_scores_zero():
     metrics = compute_metrics(*predict(), groups={"tail": []})
     assert metrics["tail/micro_f1"] == metrics["tail/macro_f1"] == 0
+
+
+def test_metrics_do_not_depend_on_the_blocks_they_are_computed_in(monkeypatch):
+    targets, scores, guesses = predict()
+    whole = compute_metrics(targets, scores, guesses)
+    monkeypatch.setattr("losslab.evaluation.counts.BLOCK", 20)
+    assert compute_metrics(targets, scores, guesses) == whole
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    targets, scores, guesses = predict()
+    scores[3, 2] = np.nan
+    with pytest.raises(ValueError, match="found nan"):
+        compute_metrics(targets, scores, guesses)
+
+
+def test_sparse_predictions_give_the_same_metrics():
+    targets, scores, guesses = predict()
+    assert compute_metrics(targets, scores, sparse.csr_array(guesses)) == compute_metrics(
+        targets, scores, guesses
+    )
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.coo_array, lambda dense: dense == 1])

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from losslab.evaluation.metrics import count, macro_f1, micro_f1
+from losslab.evaluation.counts import count, macro_f1, micro_f1, row_blocks
 
 
 def threshold_grid(lowest: float, highest: float, step: float) -> np.ndarray:
@@ -36,14 +36,37 @@ def best_cut(truth: np.ndarray, scores: np.ndarray) -> float:
     >>> best_cut(np.array([[True, False]]), np.array([[3.0, 1.0]]))
     2.0
     """
-    order = np.argsort(-scores, axis=None, kind="stable")
-    ranked = scores.ravel()[order].astype(np.float64)
-    hits = np.cumsum(truth.ravel()[order])
-    reached = 2 * hits / (np.arange(1, len(ranked) + 1) + truth.sum())
-    ends = np.flatnonzero(np.append(ranked[:-1] > ranked[1:], True))
-    last = ends[len(ends) - 1 - int(np.argmax(reached[ends][::-1]))]
-    below = ranked[last + 1] if last + 1 < len(ranked) else ranked[last] - 2.0
-    return float((ranked[last] + below) / 2)
+    return float(label_cuts(truth.reshape(-1, 1), scores.reshape(-1, 1))[0])
+
+
+def label_cuts(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """The cut of best F1 for each label by itself, of all there are; the lowest wins a tie.
+
+    It lies half-way between the scores it separates; 0 for a label without positives, where nothing
+    is to be found.
+
+    >>> label_cuts(np.array([[True], [False]]), np.array([[3.0], [1.0]]))
+    array([2.])
+    """
+    cuts = np.zeros(truth.shape[1])
+    found = np.flatnonzero(truth.any(axis=0))
+    for block in row_blocks(len(found), len(truth)):
+        labels = found[block]
+        cuts[labels] = _cuts(truth[:, labels], scores[:, labels])
+    return cuts
+
+
+def _cuts(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    order = np.argsort(-scores, axis=0, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=0).astype(np.float64)
+    hits = np.cumsum(np.take_along_axis(truth, order, axis=0), axis=0)
+    predicted = np.arange(1, len(ranked) + 1)[:, None]
+    reached = 2 * hits / (predicted + truth.sum(axis=0))
+    below = np.vstack([ranked[1:], ranked[-1:] - 2.0])
+    reached[ranked == below] = -1.0  # no cut can part equal scores
+    last = len(ranked) - 1 - np.argmax(reached[::-1], axis=0)
+    columns = np.arange(truth.shape[1])
+    return np.asarray((ranked[last, columns] + below[last, columns]) / 2)
 
 
 def most_likely(scores: np.ndarray) -> np.ndarray:
@@ -68,7 +91,7 @@ def judge_epoch(
     ``groups``: label indices by name; adds ``<group>_micro_f1`` and ``<group>_macro_f1``.
     """
     cut = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
-    guess = scores > cut["threshold"] if cut else most_likely(scores)
+    guess = scores > np.float64(cut["threshold"]) if cut else most_likely(scores)
     counts = count(targets.astype(bool), guess, axis=0)
     figures = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
     for name, labels in (groups or {}).items():

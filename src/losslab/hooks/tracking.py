@@ -33,7 +33,7 @@ from losslab.training.events import Event, TrainingStarted, listening
 
 logger = logging.getLogger(__name__)
 METRICS = {f"{namespace(name)}.metrics": name for name in TRAINABLE}
-FILES = ("report_page", "comparison", "corpus_table")
+FILES = ("report_page", "comparison", "uncertainty", "corpus_table")
 FIGURES = (
     "group_scores",
     "ranks",
@@ -191,11 +191,13 @@ class Tracking(MlflowHook):
 
     def _log_results(self, loss: str, metrics: dict[str, Any]) -> None:
         history = self._catalog.load(f"{namespace(loss)}.history")
+        thresholds = self._catalog.get(f"{namespace(loss)}.thresholds")._get_load_path()
         for seed, figures in metrics["seeds"].items():
             training = (loss, int(seed))
             self._runs.start(*training, {"loss": loss, "seed": int(seed)})  # unless it trained here
             final = {f"test/{name}": value for name, value in figures.items()}
-            self._runs.log(*training, 0, final)
+            self._runs.log(*training, 0, final | _over_seeds(metrics))
+            self._runs.keep_file(Path(thresholds), training)
             own = history[history["seed"] == int(seed)]
             self._runs.keep_pictures(_pictures(loss, figures, own), training)
             self._runs.finish(*training, "FINISHED")
@@ -219,6 +221,22 @@ def _shared(parameters: dict[str, Any]) -> dict[str, Any]:
     others = {namespace(name) for name in TRAINABLE} | {"recipes", "seed"}
     shared = {name: value for name, value in parameters.items() if name not in others}
     return {**shared, "recipe_settings": parameters["recipes"][parameters["recipe"]]}
+
+
+def _over_seeds(metrics: dict[str, Any]) -> dict[str, float]:
+    """What is known of a loss's seeds together: intervals, and what each rule gives."""
+    bounds = {
+        f"test/{metric}_{end}": value
+        for metric, ends in metrics["intervals"].items()
+        for end, value in ends.items()
+    }
+    rules = {
+        f"{split}/rules/{rule}/{metric}": value
+        for rule, splits in metrics["rules"].items()
+        for split, figures in splits.items()
+        for metric, value in figures.items()
+    }
+    return bounds | rules
 
 
 def _pictures(loss: str, figures: dict[str, float], history: Any) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH
 
+from losslab.evaluation.conditions import flatten
 from losslab.tracking.provenance import still_runs
 
 logger = logging.getLogger(__name__)
@@ -63,9 +64,11 @@ class TrainingRuns:
         if monotonic() - self._written > SECONDS_BETWEEN_WRITES:
             self.write()
 
-    def keep_file(self, file: Path) -> None:
-        """Copy a file to the parent's artifacts."""
-        self.attempt(self._client.log_artifact, self._parent, str(file))
+    def keep_file(self, file: Path, training: tuple[str, int] | None = None) -> None:
+        """Copy a file to the artifacts of a training, or of the parent."""
+        run = self._open.get(training) if training else self._parent
+        if run is not None:
+            self.attempt(self._client.log_artifact, run, str(file))
 
     def keep_pictures(
         self, pictures: Mapping[str, bytes], training: tuple[str, int] | None = None
@@ -155,19 +158,3 @@ def as_params(parameters: Mapping[str, Any]) -> list[Param]:
         Param(name, str(value)[:MAX_PARAM_VAL_LENGTH])
         for name, value in flatten(parameters).items()
     ]
-
-
-def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one with dotted names.
-
-    >>> flatten({"training": {"epochs": 3}, "seed": 1})
-    {'training.epochs': 3, 'seed': 1}
-    """
-    flat: dict[str, Any] = {}
-    for name, value in tree.items():
-        flat |= (
-            flatten(value, f"{prefix}{name}.")
-            if isinstance(value, Mapping)
-            else {f"{prefix}{name}": value}
-        )
-    return flat

@@ -5,10 +5,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel
 from scipy import sparse
 
+from losslab.evaluation import (
+    average_seeds,
+    compare_rules,
+    compute_metrics,
+    decided,
+    fingerprint,
+    fit_decisions,
+    intervals,
+    primary_rule,
+    resample_metrics,
+    summarise_seeds,
+    threshold_grid,
+)
 from losslab.losses import LOSSES
-from losslab.parameters import LossOptions, ThresholdOptions
+from losslab.parameters import LossOptions, ReportOptions, ThresholdOptions
 from losslab.targets import GROUPS
 from losslab.training.recipes import Recipes
 
@@ -87,8 +101,6 @@ def _frequency_groups(label_statistics: dict[str, Any]) -> dict[str, list[int]]:
 
 def _grid(loss: str, threshold: ThresholdOptions) -> tuple[float, ...] | None:
     """The thresholds to try: a grid for probabilities, all there are for other scores."""
-    from losslab.evaluation import threshold_grid
-
     probable = LOSSES[loss].decision == "probability"
     return tuple(threshold_grid(**threshold.model_dump()).tolist()) if probable else None
 
@@ -146,21 +158,16 @@ def decide(
     threshold: ThresholdOptions,
     task: str,
 ) -> dict[str, Any]:
-    """How scores become labels: the likeliest one, or those above a threshold tuned per seed."""
-    from losslab.evaluation import tune_threshold
-
-    if task == "single":
-        return {"rule": "the label of highest score", "thresholds": None}
+    """How scores become labels: every rule, fitted per seed, and which one losses are compared by."""
     truth = targets[(documents["split"] == "validation").to_numpy()].toarray()
     tried = _grid(loss, threshold)
     grid = None if tried is None else np.array(tried)
-    thresholds = {
-        str(seed): tune_threshold(truth, values, grid)
+    fitted = {
+        str(seed): fit_decisions(truth, values, grid=grid, task=task)
         for seed, values in zip(scores["seeds"], scores["validation"], strict=True)
     }
-    rule = "labels above one threshold, tuned for validation micro_f1"
     among = "every score" if grid is None else "a grid of probabilities"
-    return {"rule": rule, "tried": among, "thresholds": thresholds}
+    return {"primary": primary_rule(task), "tried": among, "seeds": fitted}
 
 
 def evaluate(
@@ -170,18 +177,59 @@ def evaluate(
     targets: sparse.csr_array,
     documents: pd.DataFrame,
     label_statistics: dict[str, Any],
-) -> dict[str, Any]:
-    """Metrics of the test split, by seed and over seeds; no other node judges by its targets."""
-    from losslab.evaluation import compute_metrics, most_likely, summarise_seeds
+    data_fingerprint: dict[str, str],
+    report: ReportOptions,
+    recipe: str,
+    recipes: Recipes,
+    **parameters: Any,
+) -> tuple[dict[str, Any], Arrays]:
+    """Metrics of the test split, by seed and over seeds, and those of its resamples.
 
-    truth = targets[(documents["split"] == "test").to_numpy()]
+    ``parameters``: what else must be the same for losses that are compared.
+    """
+    truth = {name: targets[rows] for name, rows in _rows(documents).items()}
     groups = _frequency_groups(label_statistics)
     epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
-    seeds = {}
-    for seed, values in zip(scores["seeds"], scores["test"], strict=True):
-        cuts = thresholds["thresholds"]
-        cut = {} if cuts is None else {"threshold": cuts[str(seed)]}
-        guess = values > cut["threshold"] if cut else most_likely(values)
-        metrics = compute_metrics(truth, values, guess, groups=groups)
-        seeds[str(seed)] = {**metrics, **cut, **epochs.loc[seed].to_dict()}
-    return {"split": "test", "seeds": seeds, **summarise_seeds(list(seeds.values()))}
+    seeds, drawn = {}, []
+    for seed, values, guess in decided(scores, thresholds):
+        cut = thresholds["seeds"][seed][thresholds["primary"]].get("threshold")
+        metrics = compute_metrics(truth["test"], values, guess, groups=groups)
+        own = epochs.loc[int(seed)].to_dict() | ({} if cut is None else {"threshold": cut})
+        seeds[seed] = {**metrics, **own}
+        draws = {"resamples": report.resamples, "seed": report.seed, "groups": groups}
+        drawn.append(resample_metrics(truth["test"], values, guess, **draws))
+    resamples = average_seeds(drawn)
+    settings = {"recipe": recipe, "recipe_settings": getattr(recipes, recipe), **parameters}
+    conditions = _plain({**settings, "seeds": list(seeds), "data": data_fingerprint})
+    results = {
+        "split": "test",
+        "rule": thresholds["primary"],
+        "seeds": seeds,
+        **summarise_seeds(list(seeds.values())),
+        "intervals": intervals(resamples, report.confidence),
+        "rules": compare_rules(thresholds["seeds"], _by_seed(scores, truth)),
+        "conditions": conditions,
+        "fingerprint": fingerprint(conditions),
+    }
+    return results, resamples
+
+
+def _rows(documents: pd.DataFrame) -> dict[str, np.ndarray]:
+    return {name: np.flatnonzero(documents["split"] == name) for name in ("validation", "test")}
+
+
+def _by_seed(scores: Arrays, truth: dict[str, Any]) -> dict[str, Any]:
+    """Targets of each split, with scores by seed."""
+    names = [str(seed) for seed in scores["seeds"]]
+    return {
+        split: (carried, dict(zip(names, scores[split], strict=True)))
+        for split, carried in truth.items()
+    }
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """Parameter objects as JSON would hold them."""
+    return {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in values.items()
+    }

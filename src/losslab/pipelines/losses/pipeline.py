@@ -24,6 +24,16 @@ PARAMETERS = {
     "params:seed",
     "params:seeds",
 }
+CONDITIONS = (
+    "params:recipe",
+    "params:recipes",
+    "params:dataset",
+    "params:task",
+    "params:split",
+    "params:threshold",
+    "params:frequency_groups",
+)
+"""What must be the same for losses that are compared, besides the data."""
 
 
 def create_pipeline(loss: str) -> Pipeline:
@@ -33,8 +43,8 @@ def create_pipeline(loss: str) -> Pipeline:
     return Pipeline(
         [_train(loss, given, options), _score(loss, given, options), _decide(loss), _evaluate()],
         namespace=namespace(loss),
-        inputs=SHARED | COMMON & set(given.values()),
-        parameters={*PARAMETERS, options},
+        inputs=SHARED | {"data_fingerprint"} | COMMON & set(given.values()),
+        parameters={*PARAMETERS, *CONDITIONS, "params:report", options},
         tags=namespace(loss),
     )
 
@@ -70,10 +80,12 @@ def _decide(loss: str) -> Node:
 
 
 def _evaluate() -> Node:
+    data = ["scores", "thresholds", "history", "targets", "documents", "label_statistics"]
+    inputs = [*data, "data_fingerprint", "params:report", *CONDITIONS]
     return Node(
         nodes.evaluate,
-        ["scores", "thresholds", "history", "targets", "documents", "label_statistics"],
-        "metrics",
+        {name.removeprefix("params:"): name for name in inputs},
+        ["metrics", "resamples"],
         name="evaluate",
     )
 

@@ -10,7 +10,15 @@ from scipy import sparse
 
 from losslab.corpora import SPLITS
 from losslab.corpora.summary import count_words, tell
+from losslab.evaluation import (
+    analyse_errors,
+    compare_with_reference,
+    decided,
+    find_mixtures,
+    refuse_mixtures,
+)
 from losslab.losses import LOSSES
+from losslab.parameters import ReportOptions
 from losslab.reporting import (
     CorpusPart,
     ResultPart,
@@ -37,15 +45,67 @@ from losslab.reporting import (
 )
 
 CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
-REFERENCE = "bce"
 PACKAGES = ("losslab", "kedro", "torch")
 INSPECTORS = {"soft labels and keywords, document by document": "soft_labels/soft_labels.html"}
 """Pages below a dataset's folder that a report links to where they exist."""
 
 
-def compare_losses(**metrics: dict[str, Any]) -> pd.DataFrame:
-    """The comparison table, a row per loss."""
-    return compare(metrics)
+def compare_losses(report: ReportOptions, **metrics: dict[str, Any]) -> pd.DataFrame:
+    """The comparison table, a row per loss; ``differs`` tells what else than the loss is unlike."""
+    mixtures = find_mixtures(metrics, report.reference)
+    if report.mixtures == "refuse":
+        refuse_mixtures(mixtures, report.reference)
+    table = compare(metrics)
+    return table.assign(differs=[", ".join(mixtures.get(loss, ())) for loss in table["loss"]])
+
+
+def compare_uncertainty(
+    comparison: pd.DataFrame, report: ReportOptions, **results: Any
+) -> dict[str, Any]:
+    """How sure the figures and their differences to the reference are.
+
+    ``results``: ``metrics_<loss>`` and ``resamples_<loss>``. Losses that ``comparison`` marks as
+    unlike are not compared with the reference.
+    """
+    metrics, resamples = (_of_kind(kind, results) for kind in ("metrics", "resamples"))
+    unlike = comparison.loc[comparison["differs"].fillna("") != "", "loss"].tolist()
+    losses = compare_with_reference(
+        {loss: result["mean"] for loss, result in metrics.items()},
+        resamples,
+        reference=report.reference,
+        confidence=report.confidence,
+        unpaired=unlike,
+    )
+    settings = report.model_dump(include={"reference", "resamples", "confidence", "seed"})
+    return {**settings, "losses": losses}
+
+
+def find_errors(
+    scores: dict[str, np.ndarray],
+    thresholds: dict[str, Any],
+    targets: sparse.csr_array,
+    documents: pd.DataFrame,
+    label_space: list[str],
+    label_statistics: dict[str, Any],
+    label_groups: sparse.csr_array,
+) -> dict[str, Any]:
+    """What a loss confuses and finds hard in the test split."""
+    return analyse_errors(
+        targets[np.flatnonzero(documents["split"] == "test")],
+        [guess for _, _, guess in decided(scores, thresholds)],
+        labels=label_space,
+        frequencies=label_statistics["frequencies"],
+        label_groups=label_groups,
+    )
+
+
+def _of_kind(kind: str, results: dict[str, Any]) -> dict[str, Any]:
+    prefix = f"{kind}_"
+    return {
+        name.removeprefix(prefix): result
+        for name, result in results.items()
+        if name.startswith(prefix)
+    }
 
 
 def draw_tail(label_table: pd.DataFrame) -> go.Figure:
@@ -90,9 +150,6 @@ def profile_scores(
 
 def _cuts(thresholds: dict[str, Any], seeds: list[str]) -> list[float] | None:
     """The threshold of each seed by the rule losses are compared by; None for the likeliest label."""
-    if "primary" not in thresholds:
-        cuts = thresholds["thresholds"]
-        return None if cuts is None else [cuts[seed] for seed in seeds]
     rules = [thresholds["seeds"][seed][thresholds["primary"]] for seed in seeds]
     return [rule["threshold"] for rule in rules] if "threshold" in rules[0] else None
 
@@ -108,9 +165,11 @@ def gather_trainings(**histories: pd.DataFrame) -> pd.DataFrame:
     return gather_histories(histories)
 
 
-def rank_losses(comparison: pd.DataFrame) -> pd.DataFrame:
+def rank_losses(
+    comparison: pd.DataFrame, uncertainty: dict[str, Any], report: ReportOptions
+) -> pd.DataFrame:
     """Value, interval, rank and difference to the reference, by loss and metric."""
-    return stand(comparison, reference=REFERENCE)
+    return stand(comparison, reference=report.reference, uncertainty=uncertainty)
 
 
 def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
@@ -141,13 +200,13 @@ def compare_labels(
     label_table: pd.DataFrame,
     label_space: list[str],
     comparison: pd.DataFrame,
+    report: ReportOptions,
 ) -> tuple[pd.DataFrame, go.Figure]:
     """F1 by label and loss; the reference against the best other loss, label by label."""
     scores = tabulate_label_scores(score_profiles, label_table, label_space)
     losses = comparison["loss"].tolist()
-    first = REFERENCE if REFERENCE in losses else losses[-1]
-    second = next((loss for loss in losses if loss != first), first)
-    return scores, draw_label_scatter(scores, first, second)
+    best = next((loss for loss in losses if loss != report.reference), report.reference)
+    return scores, draw_label_scatter(scores, report.reference, best)
 
 
 def describe_run(dataset: str) -> dict[str, Any]:
@@ -190,6 +249,7 @@ def render_report(
     run_description: dict[str, Any],
     dataset: str,
     recipe: str,
+    report: ReportOptions,
     **figures: go.Figure,
 ) -> str:
     """The report page."""
@@ -200,7 +260,8 @@ def render_report(
         loss_facts(training_table, score_profiles),
         label_scores,
         figures,
-        REFERENCE if REFERENCE in set(comparison["loss"]) else None,
+        report.reference,
+        f"{report.confidence:.0%} bootstrap interval over test documents",
     )
     corpus = CorpusPart(corpus_table, tell(corpus_summary), about_corpus)
     return render_page(

@@ -36,11 +36,12 @@ def create_pipeline(losses: Iterable[str]) -> Pipeline:
     """The report on ``losses``."""
     names = list(losses)
     inputs = {name: name for name in (*PAGE, *RESULT_FIGURES, *nodes.CORPUS_FIGURES)}
-    parameters = {"dataset": "params:dataset", "recipe": "params:recipe"}
+    parameters = {name: f"params:{name}" for name in ("dataset", "recipe", "report")}
     return Pipeline(
         [
             *_corpus_nodes(),
             *(_profile(name) for name in names),
+            *(_find_errors(name) for name in names),
             *_table_nodes(names),
             *_figure_nodes(),
             Node(nodes.describe_run, "params:dataset", "run_description", name="describe_run"),
@@ -76,13 +77,46 @@ def _profile(loss: str) -> Node:
     )
 
 
+def _find_errors(loss: str) -> Node:
+    own = namespace(loss)
+    data = ["targets", "documents", "label_space", "label_statistics", "label_groups"]
+    return Node(
+        nodes.find_errors,
+        [f"{own}.scores", f"{own}.thresholds", *data],
+        f"{own}.errors",
+        name="find_errors",
+        namespace=own,
+    )
+
+
 def _table_nodes(losses: list[str]) -> list[Node]:
     def each(dataset: str) -> dict[str, str]:
         return {name: f"{namespace(name)}.{dataset}" for name in losses}
 
     return [
-        Node(nodes.compare_losses, each("metrics"), "comparison", name="compare_losses"),
-        Node(nodes.rank_losses, "comparison", "standings", name="rank_losses"),
+        Node(
+            nodes.compare_losses,
+            {"report": "params:report", **each("metrics")},
+            "comparison",
+            name="compare_losses",
+        ),
+        Node(
+            nodes.compare_uncertainty,
+            {
+                "comparison": "comparison",
+                "report": "params:report",
+                **{f"metrics_{name}": dataset for name, dataset in each("metrics").items()},
+                **{f"resamples_{name}": dataset for name, dataset in each("resamples").items()},
+            },
+            "uncertainty",
+            name="compare_uncertainty",
+        ),
+        Node(
+            nodes.rank_losses,
+            ["comparison", "uncertainty", "params:report"],
+            "standings",
+            name="rank_losses",
+        ),
         Node(nodes.gather_trainings, each("history"), "training_table", name="gather_trainings"),
         Node(nodes.gather_profiles, each("profile"), "score_profiles", name="gather_profiles"),
     ]
@@ -105,7 +139,7 @@ def _figure_nodes() -> list[Node]:
         ),
         Node(
             nodes.compare_labels,
-            ["score_profiles", "label_table", "label_space", "comparison"],
+            ["score_profiles", "label_table", "label_space", "comparison", "params:report"],
             ["label_scores", "label_scatter"],
             name="compare_labels",
         ),

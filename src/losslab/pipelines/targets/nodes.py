@@ -8,6 +8,7 @@ from scipy import sparse
 
 from losslab.corpora import SPLITS
 from losslab.corpora.summary import examine_splits, tabulate_corpus, tell
+from losslab.evaluation import fingerprint_data
 from losslab.parameters import GroupOptions
 from losslab.targets import cooccurrence, describe_labels, frequency_groups, tabulate_labels
 
@@ -48,3 +49,10 @@ def describe_corpus(
 def count_cooccurrence(targets: sparse.csr_array, documents: pd.DataFrame) -> sparse.csr_array:
     """How many training documents carry each pair of labels."""
     return cooccurrence(targets[(documents["split"] == "train").to_numpy()])
+
+
+def fingerprint_corpus(
+    documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str]
+) -> dict[str, str]:
+    """Short hashes of the data, by which results on other data are recognised."""
+    return fingerprint_data(documents, targets, label_space)

@@ -27,6 +27,12 @@ def create_pipeline() -> Pipeline:
                 "label_cooccurrence",
                 name="count_cooccurrence",
             ),
+            Node(
+                nodes.fingerprint_corpus,
+                ["documents", "targets", "label_space"],
+                "data_fingerprint",
+                name="fingerprint_corpus",
+            ),
         ],
         tags="targets",
     )

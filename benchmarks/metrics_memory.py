@@ -1,0 +1,51 @@
+"""What metrics cost at PubMed's size: seconds and peak memory beyond the inputs.
+
+10,000 documents x 18,211 labels x 12.3 labels per document, scores in float32, every kind of input:
+``python benchmarks/metrics_memory.py``. Under 2 GB beyond the inputs is promised.
+"""
+
+import sys
+import tracemalloc
+from time import perf_counter
+
+import numpy as np
+from scipy import sparse
+
+from losslab.evaluation import compute_metrics
+
+DOCUMENTS, LABELS, PER_DOCUMENT = 10_000, 18_211, 12.3
+PROMISED = 2.0
+INPUTS = ("dense", "sparse")
+
+
+def main() -> None:
+    for kind in INPUTS:
+        seconds, beyond = measure(kind)
+        print(f"{kind:8} {seconds:6.1f} s   {beyond:5.2f} GB beyond the inputs", flush=True)
+        if beyond > PROMISED:
+            sys.exit(f"more than the {PROMISED} GB promised")
+
+
+def measure(kind: str) -> tuple[float, float]:
+    random = np.random.default_rng(0)
+    rows = np.repeat(np.arange(DOCUMENTS), random.poisson(PER_DOCUMENT, DOCUMENTS))
+    columns = (LABELS * random.random(len(rows)) ** 4).astype(int)
+    shape = DOCUMENTS, LABELS
+    targets = sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape)
+    targets.data[:] = 1
+    scores = random.random(shape, dtype=np.float32)
+    scores[rows, columns] += 0.5
+    predictions = sparse.csr_array(scores > 1.0)
+    groups = {"tail": range(LABELS // 2, LABELS)}
+    if kind == "dense":
+        targets, predictions = targets.toarray(), predictions.toarray()
+    tracemalloc.start()
+    start = perf_counter()
+    compute_metrics(targets, scores, predictions, groups=groups)
+    seconds, (_, peak) = perf_counter() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return seconds, peak / 2**30
+
+
+if __name__ == "__main__":
+    main()
