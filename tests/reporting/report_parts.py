@@ -27,6 +27,7 @@ from losslab.reporting import (
     tabulate_label_scores,
 )
 from losslab.reporting.score_profile import profile_scores
+from losslab.reporting.similar_labels import draw_similar_labels
 from losslab.reporting.table import COLUMNS
 
 LABELS = [f"label {number}" for number in range(6)]
@@ -102,6 +103,7 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "reliability": draw_reliability(profiles),
         "precision_recall": draw_precision_recall(profiles),
         "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
+        "similar_labels": draw_similar_labels(labels, losses[:1], np.ones((len(labels), 1))),
     }
     facts = loss_facts(training, profiles)
     return {"facts": facts, "label_scores": labels, "figures": figures}

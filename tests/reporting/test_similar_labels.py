@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from losslab.reporting import similar_labels
@@ -21,9 +22,13 @@ def test_no_more_labels_are_shown_than_fit(monkeypatch):
     assert similar_groups(MEMBERSHIP, SUPPORT + 1) == [[1, 0]]
 
 
+def scores(**losses) -> pd.DataFrame:
+    return pd.DataFrame({"label": list("abcdef"), "train": SUPPORT + 1, **losses})
+
+
 def test_a_line_per_loss_breaks_between_groups():
-    values = {"bce": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], "mask_label": [0.9] * 6}
-    figure = draw_similar_labels(values, list("abcdef"), MEMBERSHIP, SUPPORT + 1)
+    table = scores(bce=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], mask_label=[0.9] * 6, db=[0.0] * 6)
+    figure = draw_similar_labels(table, ["bce", "mask_label"], MEMBERSHIP)
     bce, mask = figure.data
     assert list(bce.x) == ["b", "a", "e", " ", "c", "d"]
     assert list(bce.y) == [0.2, 0.1, 0.5, None, 0.3, 0.4]
@@ -31,5 +36,5 @@ def test_a_line_per_loss_breaks_between_groups():
 
 
 def test_a_corpus_without_similar_labels_gives_an_empty_figure():
-    figure = draw_similar_labels({"bce": [0.1] * 6}, list("abcdef"), sparse.eye_array(6), SUPPORT)
+    figure = draw_similar_labels(scores(bce=[0.1] * 6), ["bce"], sparse.eye_array(6))
     assert len(figure.data[0].x) == 0

@@ -44,6 +44,7 @@ FIGURES = (
     "reliability",
     "precision_recall",
     "label_scatter",
+    "similar_labels",
     "long_tail",
     "cooccurrence_map",
     "labels_per_document",

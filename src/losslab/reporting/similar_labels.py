@@ -1,8 +1,9 @@
 """F1 of labels that are alike, loss by loss: do losses that spare similar labels tell them apart?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from plotly import graph_objects as go
 from scipy import sparse
 
@@ -13,24 +14,26 @@ MOST_LABELS = 40
 
 
 def draw_similar_labels(
-    f1_by_label: Mapping[str, Sequence[float]],
-    labels: Sequence[str],
-    label_groups: sparse.sparray,
-    support: Sequence[int],
+    label_scores: pd.DataFrame, losses: Sequence[str], label_groups: sparse.sparray
 ) -> go.Figure:
-    """A point per loss and label, labels of a group side by side, a dot on the axis between groups.
+    """A point per loss and label, labels of a group side by side.
 
-    Shown are groups of two or more labels that occur in the test split (``support``), those with
-    the most documents first, as many as ``MOST_LABELS`` labels allow.
+    Args:
+        label_scores: ``label``, ``train`` (documents) and a column of F1 per loss, in the order of
+            the rows of ``label_groups`` (labels x groups).
+        losses: those to draw.
+
+    Shown are groups of two or more labels, those with the most documents first, as many as
+    ``MOST_LABELS`` labels allow.
     """
-    columns = similar_groups(label_groups, np.asarray(support))
-    places = _axis(columns, labels)
+    groups = similar_groups(label_groups, label_scores["train"].to_numpy())
+    places = _axis(groups, label_scores["label"].tolist())
     figure = go.Figure()
-    for loss, values in f1_by_label.items():
-        heights = [None if label is None else values[label] for _, label in places]
+    for loss in losses:
+        values = label_scores[loss].tolist()
         figure.add_scatter(
             x=[name for name, _ in places],
-            y=heights,
+            y=[None if label is None else values[label] for _, label in places],
             mode="markers+lines",
             name=loss,
             line={"color": loss_colour(loss), "width": 1},
@@ -41,15 +44,15 @@ def draw_similar_labels(
     return finish(figure, "F1 of similar labels")
 
 
-def similar_groups(label_groups: sparse.sparray, support: np.ndarray) -> list[list[int]]:
+def similar_groups(label_groups: sparse.sparray, documents: np.ndarray) -> list[list[int]]:
     """Labels of each group to show, most frequent first; a label stands in its first group only."""
     membership = sparse.csc_array(label_groups)
     parts = np.split(membership.indices, membership.indptr[1:-1])
-    parts = [part[np.argsort(-support[part], kind="stable")] for part in parts]
-    parts = [part[support[part] > 0] for part in parts]
+    parts = [part[np.argsort(-documents[part], kind="stable")] for part in parts]
+    parts = [part[documents[part] > 0] for part in parts]
     shown: list[list[int]] = []
     seen: set[int] = set()
-    for part in sorted(parts, key=lambda part: -int(support[part].sum())):
+    for part in sorted(parts, key=lambda part: -int(documents[part].sum())):
         fresh = [int(label) for label in part if label not in seen]
         room = MOST_LABELS - len(seen)
         if len(fresh) > 1 and room > 1:

@@ -6,12 +6,13 @@ from kedro.pipeline import Node, Pipeline
 
 from losslab.parameters import namespace
 from losslab.pipelines.losses.pipeline import for_loss
-from losslab.pipelines.report import nodes
+from losslab.pipelines.report import nodes, similar_nodes
 
 RESULT_FIGURES = (
     "group_scores",
     "ranks",
     "label_scatter",
+    "similar_labels",
     "precision_recall",
     "learning_time",
     "learning_curves",
@@ -44,6 +45,7 @@ def create_pipeline(losses: Iterable[str]) -> Pipeline:
             *(_find_errors(name) for name in names),
             *_table_nodes(names),
             *_figure_nodes(),
+            *_similar_nodes(names),
             Node(nodes.describe_run, "params:dataset", "run_description", name="describe_run"),
             Node(nodes.render_report, inputs | parameters, "report_page", name="render_report"),
         ],
@@ -143,6 +145,25 @@ def _figure_nodes() -> list[Node]:
             ["label_scores", "label_scatter"],
             name="compare_labels",
         ),
+    ]
+
+
+def _similar_nodes(losses: list[str]) -> list[Node]:
+    results = {
+        f"{name}_{kind}": f"{namespace(name)}.{kind}"
+        for name in similar_nodes.COMPARED
+        if name in losses
+        for kind in ("scores", "thresholds")
+    }
+    shared = {name: name for name in ("documents", "targets", "label_space")}
+    return [
+        Node(
+            similar_nodes.draw_similar,
+            ["label_scores", "label_space", "label_groups"],
+            "similar_labels",
+            name="draw_similar",
+        ),
+        Node(similar_nodes.tabulate_cases, shared | results, "cases", name="tabulate_cases"),
     ]
 
 
