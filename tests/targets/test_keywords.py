@@ -14,6 +14,7 @@ from losslab.targets import (
     check_labels_have_words,
     count_words,
     document_label_relevance,
+    from_relevance,
     keyword_soft_labels,
     mean_length,
     tfidf_document_relevance,
@@ -142,6 +143,19 @@ def test_single_precision_is_close_and_half_the_size():
     short = word_label_relevance(COUNTS, MULTI, k1=2, b=0.75, dtype=np.float32)
     assert short.dtype == np.float32
     assert np.allclose(short.toarray(), exact.toarray(), rtol=1e-6)
+
+
+def test_nothing_widens_on_the_way_to_soft_labels():
+    # A factor in double precision, or long indices, would be copied and doubled at each product.
+    wide = COUNTS.copy()
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    words = word_label_relevance(wide, MULTI, k1=2, b=0.75, dtype=np.float32)
+    documents = word_document_relevance(wide, k2=2, dtype=np.float32)
+    soft = from_relevance(documents, words, mean_length(wide))
+    for matrix in (soft.documents, soft.words):
+        assert matrix.dtype == np.float32
+        assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    assert soft(np.arange(6)).dtype == np.float32
 
 
 def test_labels_without_documents_are_named():

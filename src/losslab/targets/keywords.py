@@ -117,6 +117,8 @@ def _tidy(matrix: Any, dtype: DTypeLike) -> sparse.csr_array:
     copy = sparse.csr_array(matrix, dtype=dtype, copy=True)
     copy.sum_duplicates()
     copy.eliminate_zeros()
+    if max(copy.nnz, *copy.shape) <= np.iinfo(np.int32).max:  # products inherit the wider type
+        copy.indices, copy.indptr = copy.indices.astype(np.int32), copy.indptr.astype(np.int32)
     return copy
 
 

@@ -132,7 +132,8 @@ def from_relevance(
     rows: np.ndarray | None = None,
 ) -> SoftLabels:
     """d = softmax of ILR (eq. 7, 8): documents x words times words x labels, over ``length``."""
-    return SoftLabels(documents / documents.dtype.type(length), words, rows=rows)
+    scaled = documents * documents.dtype.type(1 / length)  # a division would make float64 of it
+    return SoftLabels(sparse.csr_array(scaled), words, rows=rows)
 
 
 def document_label_relevance(
