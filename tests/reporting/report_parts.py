@@ -25,6 +25,7 @@ from losslab.reporting import (
     render_page,
     stand,
     tabulate_label_scores,
+    tabulate_rules,
 )
 from losslab.reporting.score_profile import profile_scores
 from losslab.reporting.similar_labels import draw_similar_labels
@@ -109,12 +110,25 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
     return {"facts": facts, "label_scores": labels, "figures": figures}
 
 
-def page(metrics: dict, *, corpus: CorpusPart | None = None, uncertainty=None, **run) -> str:
+def errors(loss: str) -> dict:
+    pair = {"missed": f"gold of {loss}", "predicted": "silver", "documents": 3.5}
+    band = {"labels": "2-4", "documents": 12, "micro_f1": 0.5, "macro_f1": 0.25}
+    return {"pairs": [pair] * 20, "by_number_of_labels": [band]}
+
+
+def page(
+    metrics: dict, *, corpus: CorpusPart | None = None, uncertainty=None, mistakes=None, **run
+) -> str:
     comparison = compare(metrics)
     standings = stand(comparison, uncertainty=uncertainty)
     reference = "bce" if "bce" in metrics else None
     results = ResultPart(
-        comparison, standings, reference=reference, **draw_all(list(metrics), standings)
+        comparison,
+        standings,
+        reference=reference,
+        rules=tabulate_rules(metrics),
+        errors=mistakes or {},
+        **draw_all(list(metrics), standings),
     )
     known = {"dataset": "cwe", "recipe": "probe", "statistics": STATISTICS}
     drawn = CorpusPart(TABLE, [], {"long_tail": draw_long_tail(label_table())})

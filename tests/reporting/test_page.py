@@ -164,3 +164,27 @@ def test_scripts_find_every_loss_and_figure_in_the_data(metrics):
     assert set(data["labels"]) == {"label", "group", "train", "db", "bce"}
     for name in data["figures"]:
         assert f'id="{name}"' in html
+
+
+def test_page_shows_what_each_rule_gives_and_loses_on_the_way_to_test(metrics):
+    def figures(value):
+        return {"micro_f1": 0.9, "macro_f1": value}
+
+    metrics["bce"]["rules"] = {
+        "tuned": {"validation": figures(0.45), "test": figures(0.4)},
+        "per_label": {"validation": figures(0.6), "test": figures(0.41)},
+    }
+    metrics["db"]["rules"] = {"tuned": {"validation": figures(0.5), "test": figures(0.5)}}
+    html = page(metrics).split('id="decisions"')[1].split("</section>")[0]
+    rows = re.findall(r"<tr><th[^>]*><span[^>]*>(\w+)</span></th>(.*?)</tr>", html)
+    cells = {name: re.findall(r"<td[^>]*>(.*?)</td>", row) for name, row in rows}
+    assert cells == {
+        "db": ["0.500 <small>+0.000</small>", "-"],
+        "bce": ["0.400 <small>-0.050</small>", "0.410 <small>-0.190</small>"],
+    }
+
+
+def test_page_leaves_out_rules_and_errors_that_are_not_known(metrics):
+    html = page(metrics)
+    assert 'id="decisions"' not in html
+    assert 'id="errors"' not in html

@@ -4,7 +4,7 @@ import shutil
 from itertools import pairwise
 
 import pytest
-from report_parts import page, result
+from report_parts import errors, page, result
 
 from losslab.losses import LOSSES
 
@@ -39,7 +39,10 @@ def browser(tmp_path_factory):
 def address(tmp_path_factory):
     metrics = {name: result(0.3 + 0.01 * place) for place, name in enumerate(ALL)}
     file = tmp_path_factory.mktemp("page") / "latest.html"
-    file.write_text(page(metrics, command="kedro run"), encoding="utf-8")
+    file.write_text(
+        page(metrics, command="kedro run", mistakes={name: errors(name) for name in ALL}),
+        encoding="utf-8",
+    )
     return file.as_uri()
 
 
@@ -196,6 +199,17 @@ def test_scatter_shows_the_two_losses_that_are_chosen(opened):
     """
     shown, expected = opened.execute_script(script)
     assert sorted(shown) == sorted(expected)
+
+
+def test_mistakes_are_those_of_the_loss_that_is_chosen(opened):
+    script = """
+    const select = document.getElementById("errors-loss");
+    select.value = "focal"; select.dispatchEvent(new Event("change"));
+    return [...document.querySelectorAll("#pairs tr")].map(row => row.innerText.split("\\t"));
+    """
+    rows = opened.execute_script(script)
+    assert len(rows) == 12
+    assert rows[0] == ["gold of focal", "silver", "3.5"]
 
 
 def test_theme_follows_the_system_until_a_reader_chooses_and_is_remembered(opened, address):

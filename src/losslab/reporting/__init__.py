@@ -6,6 +6,7 @@ from losslab.reporting.corpus_figures import (
     draw_labels_per_document,
     draw_long_tail,
 )
+from losslab.reporting.decisions import tabulate_rules
 from losslab.reporting.figures import draw_group_scores, draw_ranks
 from losslab.reporting.page import CorpusPart, ResultPart, RunPart, render_page
 from losslab.reporting.rows import loss_facts
@@ -48,5 +49,6 @@ __all__ = [
     "render_page",
     "stand",
     "tabulate_label_scores",
+    "tabulate_rules",
     "to_markdown",
 ]

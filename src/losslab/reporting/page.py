@@ -14,13 +14,14 @@ from plotly import graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from losslab.reporting.answers import find_answers
+from losslab.reporting.decisions import list_decisions
 from losslab.reporting.definitions import COLUMNS, METRICS, TERMS
 from losslab.reporting.rows import FACTS, list_rows
 from losslab.reporting.style import GROUP_COLOURS
 from losslab.reporting.table import show
 
 STYLES = ("colours.css", "page.css", "table.css", "figures.css")
-SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js")
+SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js", "errors.js")
 SHOWN = (
     "micro_f1",
     "macro_f1",
@@ -32,6 +33,8 @@ SHOWN = (
 """Columns a reader finds open; the others are a click away."""
 AT_FIRST = 5
 """Losses in colour when the page opens, the best ones, besides the reference."""
+MOST_PAIRS = 12
+"""Confused pairs of labels that are shown."""
 MOST_LABELS = 600
 """Labels of the scatter plot, spread evenly over their frequencies where there are more."""
 
@@ -57,6 +60,8 @@ class ResultPart:
         figures: by name; traces and rows that belong to a loss say so in their ``meta``.
         reference: the loss that others are compared with, if it ran.
         interval: what the intervals of the standings are.
+        rules: what each decision rule gives, see ``tabulate_rules``.
+        errors: by loss, see ``losslab.evaluation``'s error analysis.
     """
 
     comparison: pd.DataFrame
@@ -66,6 +71,8 @@ class ResultPart:
     figures: Mapping[str, go.Figure]
     reference: str | None = None
     interval: str = "mean ± standard deviation over seeds"
+    rules: pd.DataFrame | None = None
+    errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         results=results,
         rows=rows,
         interval=results.interval,
+        decisions=_decisions(results),
         tested=bool(results.standings["p"].notna().any()),
         answers=find_answers(results.standings, results.reference),
         seeds=_describe_seeds(results.comparison),
@@ -113,6 +121,12 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         scripts=SCRIPTS,
         plotly=Markup(get_plotlyjs()),  # noqa: S704
     )
+
+
+def _decisions(results: ResultPart) -> dict[str, Any]:
+    if results.rules is None:
+        return {"names": [], "rows": []}
+    return list_decisions(results.rules, results.comparison["loss"].tolist())
 
 
 @cache
@@ -135,8 +149,14 @@ def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
         "atFirst": [*best, *reference],
         "groups": GROUP_COLOURS,
         "labels": results.label_scores.iloc[:: max(step, 1)].round(4).to_dict("list"),
+        "errors": {loss: _mistakes(own) for loss, own in results.errors.items()},
         "figures": {name: _plain(figure) for name, figure in figures.items()},
     }
+
+
+def _mistakes(errors: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a loss's errors what the page shows."""
+    return {"pairs": errors["pairs"][:MOST_PAIRS], "bands": errors["by_number_of_labels"]}
 
 
 def _plain(figure: go.Figure) -> dict[str, Any]:
