@@ -67,7 +67,7 @@ def test_standings_take_interval_and_test_where_they_are_known(metrics):
         (sure(0.01), "more than chance explains (p = 0.010)"),
         (sure(0.0001), "more than chance explains (p < 0.001)"),
         (sure(0.3), "chance may explain it (p = 0.300)"),
-        (None, "seeds' spread only, untested"),
+        (None, "untested"),
     ],
 )
 def test_answers_say_how_sure_they_are(metrics, uncertainty, told):
@@ -75,6 +75,14 @@ def test_answers_say_how_sure_they_are(metrics, uncertainty, told):
     assert [answer["metric"] for answer in answers] == list(ASKED)
     assert {answer["loss"] for answer in answers} == {"db"}
     assert {answer["verdict"] for answer in answers} == {told}
+
+
+def test_loss_of_other_conditions_has_a_difference_but_no_test(metrics):
+    unlike = {"low": 0.45, "high": 0.56, "difference": None, "p_holm": None}
+    uncertainty = {"losses": {"db": dict.fromkeys(COLUMNS, unlike)}}
+    top = find_answers(stand(compare(metrics), uncertainty=uncertainty), "bce")[0]
+    assert (top["difference"], top["verdict"]) == (pytest.approx(0.1), "untested")
+    assert "untested" in page(metrics, uncertainty=uncertainty)
 
 
 def test_answer_stands_on_a_strip_between_the_worst_and_the_end_of_its_interval():

@@ -39,7 +39,7 @@ def _with_uncertainty(table: pd.DataFrame, known: Mapping[str, Any]) -> pd.DataF
     replaced = table.copy()
     for column, key in names.items():
         replaced[column] = [
-            old if entry is None else entry[key]
+            old if entry is None or entry[key] is None else entry[key]
             for old, entry in zip(table[column], entries, strict=True)
         ]
     return replaced.astype(dict.fromkeys(names, float))
@@ -88,4 +88,4 @@ def verdict(best: Mapping[str, Any], reference: str | None) -> str:
         return f"{'more than chance explains' if sure else 'chance may explain it'} ({told})"
     if best["low"] is None:
         return "one seed, untested"
-    return "seeds' spread only, untested"
+    return "untested"

@@ -42,6 +42,7 @@ from losslab.reporting import (
     render_page,
     stand,
     tabulate_label_scores,
+    tabulate_rules,
 )
 
 CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
@@ -172,6 +173,11 @@ def rank_losses(
     return stand(comparison, reference=report.reference, uncertainty=uncertainty)
 
 
+def gather_rules(**metrics: dict[str, Any]) -> pd.DataFrame:
+    """What each decision rule gives on validation and test, by loss."""
+    return tabulate_rules(metrics)
+
+
 def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
     """Macro-F1 by frequency group, and the rank of every loss by every metric."""
     return draw_group_scores(standings), draw_ranks(standings)
@@ -247,12 +253,15 @@ def render_report(
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
     run_description: dict[str, Any],
+    decision_rules: pd.DataFrame,
     dataset: str,
     recipe: str,
     report: ReportOptions,
-    **figures: go.Figure,
+    **shown: Any,
 ) -> str:
-    """The report page."""
+    """The report page; ``shown``: figures by name, and ``errors_<loss>``."""
+    errors = _of_kind("errors", shown)
+    figures = {name: part for name, part in shown.items() if not name.startswith("errors_")}
     about_corpus = {name: figures.pop(name) for name in CORPUS_FIGURES}
     results = ResultPart(
         comparison,
@@ -262,6 +271,8 @@ def render_report(
         figures,
         report.reference,
         f"{report.confidence:.0%} bootstrap interval over test documents",
+        decision_rules,
+        errors,
     )
     corpus = CorpusPart(corpus_table, tell(corpus_summary), about_corpus)
     return render_page(

@@ -30,6 +30,7 @@ PAGE = (
     "corpus_table",
     "corpus_summary",
     "run_description",
+    "decision_rules",
 )
 
 
@@ -37,6 +38,7 @@ def create_pipeline(losses: Iterable[str]) -> Pipeline:
     """The report on ``losses``."""
     names = list(losses)
     inputs = {name: name for name in (*PAGE, *RESULT_FIGURES, *nodes.CORPUS_FIGURES)}
+    inputs |= {f"errors_{name}": f"{namespace(name)}.errors" for name in names}
     parameters = {name: f"params:{name}" for name in ("dataset", "recipe", "report")}
     return Pipeline(
         [
@@ -119,6 +121,7 @@ def _table_nodes(losses: list[str]) -> list[Node]:
             "standings",
             name="rank_losses",
         ),
+        Node(nodes.gather_rules, each("metrics"), "decision_rules", name="gather_rules"),
         Node(nodes.gather_trainings, each("history"), "training_table", name="gather_trainings"),
         Node(nodes.gather_profiles, each("profile"), "score_profiles", name="gather_profiles"),
     ]
