@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the path"
 )
 ALL = list(LOSSES)[:31]
+PATIENCE = 600  # seconds: a machine that trains meanwhile draws slowly
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
 
@@ -28,6 +29,9 @@ def browser(tmp_path_factory):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(PATIENCE)
+    driver.set_page_load_timeout(PATIENCE)
+    driver.command_executor.client_config.timeout = PATIENCE
     driver.execute_cdp_cmd("Network.enable", {})
     offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
     driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
