@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from conftest import make_project, runner_in
 from mlflow.tracking import MlflowClient
+from safetensors.numpy import load
 
 from losslab.parameters import fitting
 from losslab.pipelines.report.nodes import CORPUS_FIGURES
@@ -169,16 +170,25 @@ def test_one_loss_runs_by_itself_and_leaves_the_others_alone(project, kedro, fla
     assert [f.name for f in (project / "data/06_models/cwe/probe").iterdir()] == ["db_loss"]
 
 
-def test_same_seed_gives_the_same_metrics_file_and_another_seed_another(project, kedro):
+def test_same_seed_gives_the_same_files_and_another_seed_another_model(project, kedro):
     for seed in (1, 1, 2):
         done = kedro("run", "--env=test", "--pipelines=db_loss", f"--params=seed={seed}")
         assert done.returncode == 0, done.stderr
-    versions = sorted((project / "data/08_reporting/cwe/probe/db_loss/metrics.json").iterdir())
-    first, second, other = ((version / "metrics.json").read_bytes() for version in versions)
+
+    def read(file):
+        versions = sorted((project / "data" / file).iterdir())
+        return [(version / Path(file).name).read_bytes() for version in versions]
+
+    first, second, _ = read("08_reporting/cwe/probe/db_loss/metrics.json")
     assert first == second
-    assert (
-        json.loads(first)["seeds"]["1"]["macro_f1"] != json.loads(other)["seeds"]["2"]["macro_f1"]
+    first, second, other = (
+        load(model)[f"seed_{seed}/model.layers.1.weight"]
+        for seed, model in zip(
+            (1, 1, 2), read("06_models/cwe/probe/db_loss/model.safetensors"), strict=True
+        )
     )
+    assert (first == second).all()
+    assert (first != other).any()
 
 
 def test_unreachable_tracking_server_costs_a_warning_not_the_run(project, kedro):
