@@ -41,7 +41,7 @@ def draw_similar_labels(
         )
     figure.update_xaxes(title="labels by group of similar ones", tickangle=-60, type="category")
     figure.update_yaxes(title="F1, test", range=[0, 1])
-    return finish(figure, "F1 of similar labels")
+    return finish(figure, "F1 of similar labels").update_layout(height=560)
 
 
 def similar_groups(label_groups: sparse.sparray, documents: np.ndarray) -> list[list[int]]:
