@@ -49,19 +49,19 @@ def train_probe(embeddings: np.ndarray, targets: sparse.csr_array, epochs: int =
     for _ in range(epochs):
         for rows in torch.randperm(len(features)).split(32):
             optimizer.zero_grad()
-            loss(model(features[rows]), truth[rows]).backward()
+            loss(model(features=features[rows]), truth[rows]).backward()
             optimizer.step()
     return model.eval()
 
 
 def probabilities(model: Probe, embeddings: np.ndarray) -> np.ndarray:
     with torch.inference_mode():
-        return model(torch.from_numpy(embeddings)).sigmoid().numpy()
+        return model(features=torch.from_numpy(embeddings)).sigmoid().numpy()
 
 
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
-    parser.add_argument("--alone", type=int, default=400, help="texts to score one at a time")
+    parser.add_argument("--alone", type=int, default=2000, help="texts to score one at a time")
     parser.add_argument("--documents", type=int, default=None, help="search at most so many")
     chosen = parser.parse_args()
     texts, labels = read_questions(Path(os.environ["LOSSLAB_MIRROR"]) / "trec.tar.xz")
