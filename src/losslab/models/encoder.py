@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 from tqdm import tqdm
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoTokenizer
 from transformers.utils.logging import disable_progress_bar, set_verbosity_error
 
 from losslab.models.errors import EncoderError
@@ -43,9 +43,20 @@ def minilm_folder() -> Path:
     return folder
 
 
-def load_encoder(name: str) -> Any:
+def load_encoder(name: str, *, attention_dropout: float | None = None) -> Any:
     """The encoder called ``name``; weights are read from safetensors only, no code is executed."""
-    return _load(AutoModel, name, use_safetensors=True, attn_implementation="sdpa")
+    config = _load(AutoConfig, name)
+    if attention_dropout is not None:
+        _set_attention_dropout(config, name, attention_dropout)
+    return _load(AutoModel, name, config=config, use_safetensors=True, attn_implementation="sdpa")
+
+
+def _set_attention_dropout(config: Any, name: str, value: float) -> None:
+    for key in ("attention_probs_dropout_prob", "attention_dropout"):
+        if hasattr(config, key):
+            setattr(config, key, value)
+            return
+    raise EncoderError(f"the encoder '{name}' has no dropout of attention: leave it null")
 
 
 def encoder_tokenizer(name: str, max_length: int) -> Tokenizer:

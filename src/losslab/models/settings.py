@@ -33,6 +33,13 @@ class ProbeSettings(EncoderSettings):
 class TransformerSettings(EncoderSettings):
     """The encoder itself, trained on."""
 
+    attention_dropout: float | None = Field(
+        None,
+        ge=0,
+        lt=1,
+        description="null: as the encoder was made; above 0 there is no fused attention",
+    )
+
 
 class WordSettings(ModelSettings):
     """Words of the training texts with embeddings of their own."""

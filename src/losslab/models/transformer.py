@@ -12,7 +12,9 @@ class Transformer(TextModel):
 
     def __init__(self, settings: TransformerSettings, *, labels: int) -> None:
         super().__init__()
-        self.backbone = load_encoder(settings.backbone)
+        self.backbone = load_encoder(
+            settings.backbone, attention_dropout=settings.attention_dropout
+        )
         if hasattr(self.backbone, "pooler"):
             self.backbone.pooler = None  # unused weights would wait for a gradient
         self.pooling = settings.pooling
