@@ -1,7 +1,9 @@
-"""Mistakes on the command line: one line that names the choices, no traceback, nothing run."""
+"""The command line: mistakes told in one line, cross-validation, fetching."""
 
+import json
 import tarfile
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from kedro.framework.cli.project import run as kedro_run
@@ -140,3 +142,17 @@ def test_fetch_goes_on_after_a_dataset_that_failed(in_project):
     result = CliRunner().invoke(cli, ["fetch", "toxic", "cwe"])
     assert result.exit_code == 1
     assert "cwe: comes with the package cwe2" in result.output
+
+
+def test_cross_validation_runs_every_fold_and_compares_losses_over_them(project, kedro):
+    chosen = "--pipelines=bce_loss,db_loss"
+    done = kedro("cross-validate", "--env=test", chosen, "--folds=2", "--params=split.seed=3")
+    assert done.returncode == 0, done.stderr
+    assert "fold 2 of 2" in done.stdout
+    (file,) = project.glob("data/08_reporting/across_folds.csv/*/across_folds.csv")
+    table = pd.read_csv(file).set_index(["metric", "loss"])
+    assert table.loc[("macro_f1", "db"), "folds"] == 2
+    saved = [json.loads(f.read_text()) for f in project.glob("data/**/db_loss/metrics.json/*/*")]
+    mean = sum(result["mean"]["macro_f1"] for result in saved) / 2
+    assert table.loc[("macro_f1", "db"), "mean"] == pytest.approx(mean)
+    assert {result["conditions"]["split"]["seed"] for result in saved} == {3}

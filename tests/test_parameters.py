@@ -7,7 +7,15 @@ from losslab.losses import LOSSES
 from losslab.parameters import TRAINABLE, complete, loss_options, namespace
 
 CONF = Path(__file__).parents[1] / "conf"
-SPLIT = {"by": "stratified", "validation": 0.2, "test": 0.2, "together": None, "seed": 0}
+SPLIT = {
+    "by": "stratified",
+    "validation": 0.2,
+    "test": 0.2,
+    "together": None,
+    "folds": None,
+    "fold": 1,
+    "seed": 0,
+}
 
 
 @pytest.fixture
@@ -59,6 +67,7 @@ def test_completing_twice_changes_nothing(parameters):
         ({"split": {**SPLIT, "validation": 1.5}}, "'split.validation': must be a share .*got 1.5"),
         ({"split": {"by": "hash", "validation": 0.2, "seed": 0}}, "'split.test' is not set"),
         ({"split": {**SPLIT, "together": "-"}}, "'split': together needs by: hash"),
+        ({"split": {**SPLIT, "folds": 4, "fold": 5}}, "'split': fold must be one of the 4 folds"),
         ({"dataset": "nowhere"}, "unknown dataset 'nowhere'; choose from .*cwe"),
         ({"reader": "cew"}, "unknown reader 'cew'; did you mean 'cwe'"),
         ({"reader": "cwe", "dataset": "../mine"}, "'dataset': must do as a folder's name"),

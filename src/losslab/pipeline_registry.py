@@ -3,7 +3,7 @@
 from kedro.pipeline import Pipeline
 
 from losslab.parameters import TASKS, TRAINABLE, fitting, namespace
-from losslab.pipelines import losses, prepare, report, targets
+from losslab.pipelines import across, losses, prepare, report, targets
 
 
 def register_pipelines() -> dict[str, Pipeline]:
@@ -22,6 +22,7 @@ def register_pipelines() -> dict[str, Pipeline]:
         **{namespace(name): upstream + pipeline for name, pipeline in one.items()},
         "all_losses": every["multi"],
         "report": reports["multi"],
+        "across": across.create_pipeline(),
         "paper_tables": report.create_paper_tables(),
         "single_label_report": reports["single"],
         "single_label": every["single"] + reports["single"],

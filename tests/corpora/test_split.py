@@ -198,3 +198,28 @@ def test_parts_of_one_text_stay_together_where_asked():
     assert apart.max() > 1
     assert (kept.groupby(whole).nunique() == 1).all()
     assert set(kept) == set(SPLITS)
+
+
+@pytest.mark.parametrize("by", ["stratified", "hash"])
+def test_each_document_outside_the_test_split_is_validation_in_one_fold(documents, by):
+    rule = {**SHARES, "by": by, "seed": 0}
+    plain = assign_splits(documents, **rule)["split"]
+    folds = [assign_splits(documents, **rule, folds=4, fold=f)["split"] for f in (1, 2, 3, 4)]
+    for split in folds:
+        assert ((split == "test") == (plain == "test")).all()
+        assert (split == "validation").sum() == pytest.approx((plain != "test").sum() / 4, rel=0.2)
+    times = sum((split == "validation").astype(int) for split in folds)
+    assert (times == (plain != "test")).all()
+
+
+def test_folds_deal_out_a_validation_split_that_was_given():
+    corpus = small_corpus(["test", "train", "train", "train", "validation"])
+    found = [assign_splits(corpus, **SHARES, seed=0, folds=2, fold=f)["split"] for f in (1, 2)]
+    assert [split[0] for split in found] == ["test", "test"]
+    assert {split[4] for split in found} == {"train", "validation"}
+
+
+def test_folds_share_out_every_label(documents):
+    folded = assign_splits(documents, **SHARES, seed=0, folds=4, fold=2)
+    labels = folded.explode("labels").groupby("split")["labels"].nunique()
+    assert labels.to_dict() == dict.fromkeys(SPLITS, 33)

@@ -19,7 +19,8 @@ class SplitRule(BaseModel):
     """Sizes of the splits a corpus does not prescribe, taken out of what is not in a given one.
 
     ``together`` is a separator: documents whose ids agree up to its last occurrence, such as the
-    sentences 17-1 and 17-2 of one abstract, go to the same split.
+    sentences 17-1 and 17-2 of one abstract, go to the same split. With ``folds`` all that is not
+    test is cut into so many parts; number ``fold`` is validation, the others are train.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -28,6 +29,8 @@ class SplitRule(BaseModel):
     validation: Size
     test: Size
     together: str | None = Field(min_length=1)
+    folds: int | None = Field(ge=2, strict=True)
+    fold: int = Field(ge=1, strict=True)
     seed: int
 
     @model_validator(mode="after")
@@ -39,6 +42,8 @@ class SplitRule(BaseModel):
             )
         if self.together and self.by != "hash":
             raise ValueError("together needs by: hash, which decides by the ids alone")
+        if self.fold > (self.folds or 1):
+            raise ValueError(f"fold must be one of the {self.folds or 1} folds, got {self.fold}")
         return self
 
 

@@ -20,6 +20,8 @@ def assign_splits(
     test: float,
     by: str = "stratified",
     together: str | None = None,
+    folds: int | None = None,
+    fold: int = 1,
     seed: int,
 ) -> pd.DataFrame:
     """Fill the ``split`` column; splits a corpus prescribes stay.
@@ -28,26 +30,44 @@ def assign_splits(
     of train. ``validation`` and ``test`` are shares of those documents, or counts from 1 on; train
     gets the rest. ``by="stratified"`` shares out every label as evenly as can be, ``by="hash"``
     decides by a document's id alone, or by what stands before the last ``together`` in it. The
-    order of the rows is immaterial to both.
+    order of the rows is immaterial to both. With ``folds``, what is not test is dealt out anew:
+    part ``fold`` of so many is validation.
     """
+    filled = _fill(documents, {"validation": validation, "test": test}, by, together, seed)
+    if folds is None:
+        return filled
+    pool = filled[filled["split"] != "test"]
+    shares = {str(part): 1 / folds for part in range(1, folds + 1)}
+    parts = _deal(pool, shares, by, together, ~seed)  # another hash than the one that chose test
+    split = filled["split"].astype(object)
+    split.loc[pool.index] = np.where(parts == str(fold), "validation", "train")
+    return filled.assign(split=split)
+
+
+def _fill(
+    documents: pd.DataFrame, asked: Mapping[str, float], by: str, together: str | None, seed: int
+) -> pd.DataFrame:
+    """Take the splits that are missing out of the documents without one, or out of train."""
     given = set(documents["split"].dropna())
-    sizes = {
-        name: size
-        for name, size in (("validation", validation), ("test", test))
-        if name not in given
-    }
+    sizes = {name: size for name, size in asked.items() if name not in given}
     unassigned = documents["split"].isna()
     pool = documents[unassigned if unassigned.any() else documents["split"] == "train"]
     if pool.empty or not (sizes or unassigned.any()):
         return documents
     shares = shares_of(len(pool), sizes)
     split = documents["split"].astype(object)
-    if by == "hash":
-        names = [name.rsplit(together, 1)[0] if together else name for name in pool["id"]]
-        split.loc[pool.index] = deal_by_hash(names, shares, seed=seed)
-    else:
-        split.loc[pool.index] = deal_evenly(pool, shares, seed=seed)
+    split.loc[pool.index] = _deal(pool, shares, by, together, seed)
     return documents.assign(split=split)
+
+
+def _deal(
+    pool: pd.DataFrame, shares: Mapping[str, float], by: str, together: str | None, seed: int
+) -> np.ndarray:
+    """The part of each document of ``pool``."""
+    if by != "hash":
+        return deal_evenly(pool, shares, seed=seed)
+    names = [name.rsplit(together, 1)[0] if together else name for name in pool["id"]]
+    return deal_by_hash(names, shares, seed=seed)
 
 
 def shares_of(rows: int, sizes: Mapping[str, float]) -> dict[str, float]:

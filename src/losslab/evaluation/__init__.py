@@ -18,6 +18,7 @@ from losslab.evaluation.decisions import (
     primary_rule,
 )
 from losslab.evaluation.errors import analyse_errors
+from losslab.evaluation.folds import compare_folds
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
 from losslab.evaluation.seeds import summarise_seeds
 from losslab.evaluation.standings import combine_comparisons
@@ -45,6 +46,7 @@ __all__ = [
     "average_seeds",
     "best_cut",
     "combine_comparisons",
+    "compare_folds",
     "compare_rules",
     "compare_with_reference",
     "compute_metrics",

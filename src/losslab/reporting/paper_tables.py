@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from losslab.reporting.saved import saved_results
+
 RECIPES = {
     "TextCNN": ("textcnn",),
     "LSTM": ("lstm",),
@@ -23,6 +25,7 @@ Written by `kedro run --pipelines=paper_tables` from `src/losslab/reporting/pape
 papers' numbers) and the newest results below `data/08_reporting/` (ours). A cell of ours is empty
 where no such run exists. Numbers are percent unless said otherwise.
 """
+RUN_FILE = "run_description.json"
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 
 
@@ -59,23 +62,18 @@ def count_documents(folder: Path) -> dict[str, str]:
 
 
 def find_runs(folder: Path) -> dict[tuple[str, str, str], Run]:
-    """The runs below ``<folder>/<dataset>/<recipe>/<loss>_loss/metrics.json/<version>/``."""
+    """The newest result of each dataset, recipe and loss below ``folder``."""
     runs = {}
-    for place in sorted(folder.glob("*/*/*_loss/metrics.json")):
-        newest = max(place.glob("*/metrics.json"), default=None)
-        if newest is None:
-            continue
-        result = json.loads(newest.read_text(encoding="utf-8"))
-        recipe, loss = place.parent.parent, place.parent.name.removesuffix("_loss")
-        commit = _commit(recipe / "run_description.json" / newest.parent.name)
-        key = recipe.parent.name, recipe.name, loss
-        runs[key] = Run(result["mean"], len(result["seeds"]), commit)
+    for saved in saved_results(folder):
+        commit = _commit(folder / saved.dataset / saved.recipe / RUN_FILE / saved.version)
+        key = saved.dataset, saved.recipe, saved.loss
+        runs[key] = Run(saved.result["mean"], len(saved.result["seeds"]), commit)
     return runs
 
 
 def _commit(version: Path) -> str | None:
     """The commit of the command that saved a version: all its datasets carry the same one."""
-    file = version / "run_description.json"
+    file = version / RUN_FILE
     return json.loads(file.read_text(encoding="utf-8"))["commit"] if file.is_file() else None
 
 
