@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_rel
 
 from losslab.evaluation.metrics import LOWER_IS_BETTER
 from losslab.evaluation.uncertainty import holm
@@ -55,6 +54,8 @@ def _row(
 
 def _paired(pairs: np.ndarray) -> float:
     """The p of a paired t-test; 1 where no pair differs, which the test cannot judge."""
+    from scipy.stats import ttest_rel  # slow to import, and a command like this is rare
+
     same = np.array_equal(pairs[:, 0], pairs[:, 1])
     return 1.0 if same else float(ttest_rel(pairs[:, 0], pairs[:, 1]).pvalue)
 

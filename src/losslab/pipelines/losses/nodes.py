@@ -199,14 +199,15 @@ def evaluate(
         draws = {"resamples": report.resamples, "seed": report.seed, "groups": groups}
         drawn.append(resample_metrics(truth["test"], values, guess, **draws))
     resamples = average_seeds(drawn)
+    summary = summarise_seeds(list(seeds.values()))
     settings = {"recipe": recipe, "recipe_settings": getattr(recipes, recipe), **parameters}
     conditions = _plain({**settings, "seeds": list(seeds), "data": data_fingerprint})
     results = {
         "split": "test",
         "rule": thresholds["primary"],
         "seeds": seeds,
-        **summarise_seeds(list(seeds.values())),
-        "intervals": intervals(resamples, report.confidence),
+        **summary,
+        "intervals": intervals(resamples, summary["mean"], report.confidence),
         "rules": compare_rules(thresholds["seeds"], _by_seed(scores, truth)),
         "conditions": conditions,
         "fingerprint": fingerprint(conditions),
