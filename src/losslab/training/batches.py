@@ -20,7 +20,7 @@ class Documents:
 
     Args:
         features: ``embeddings`` (documents x width), or token ``ids`` end to end with ``offsets``
-            (documents + 1).
+            (documents + 1) and ``pad``, the token that fills up.
         targets: documents x labels.
         rows: the rows of the split; every other array covers the whole corpus.
         context: by name, documents x labels as an array, a sparse matrix, or a function from rows

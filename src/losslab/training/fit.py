@@ -5,8 +5,7 @@ training ends when ``patience`` epochs in a row brought nothing better or ``epoc
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -23,6 +22,7 @@ from losslab.training.loop import Judge, Loop
 from losslab.training.network import ModelWithLoss
 from losslab.training.non_finite import NonFinite
 from losslab.training.processes import process_rank
+from losslab.training.resources import cpu_threads, lean_allocator
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def fit(
     torch.manual_seed(seed)
     network = make_network()
     torch.manual_seed(seed + process_rank())
-    with cpu_threads(budget.threads):
+    with cpu_threads(budget.threads), lean_allocator():
         title = f"{name} seed {seed}"
         loop = Loop(network, train, budget=budget, batch_size=size, seed=seed, title=title)
         record = _Record(name, seed, budget, network)
@@ -153,14 +153,3 @@ def _explain(
             save_file(record.weights, kept / "best.safetensors")
         message += f"; the batch and the weights are kept in {kept}"
     return NonFiniteLossError(message)
-
-
-@contextmanager
-def cpu_threads(number: int | None) -> Iterator[None]:
-    """Compute with ``number`` threads while the block runs; None changes nothing."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(number or before)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
