@@ -78,6 +78,7 @@ def run(data, recipes, loss="db", permute=None, task="multi"):
         report=REPORT,
         recipe="probe",
         recipes=recipes,
+        options={},
         task=task,
     )
     return model, history.filter(regex="loss|validation|epoch"), scores, thresholds, metrics

@@ -9,6 +9,7 @@ from losslab.evaluation import (
     fingerprint,
     fingerprint_data,
     refuse_mixtures,
+    refuse_other_data,
 )
 
 
@@ -76,3 +77,14 @@ def test_reference_that_was_not_judged_is_named():
 
 def test_fingerprint_tells_values_apart():
     assert fingerprint({"epochs": 1}) != fingerprint({"epochs": 2})
+
+
+def test_losses_that_were_judged_on_other_documents_are_refused_by_name():
+    data = fingerprint_data(*corpus())
+    metrics = {
+        "bce": {"conditions": {"data": data}},
+        "db": {"conditions": {"data": {**data, "split": "other"}}},
+    }
+    with pytest.raises(MixtureError, match=r"judged on: db \(split\)\. Run the losses again"):
+        refuse_other_data(metrics, data)
+    refuse_other_data({"bce": metrics["bce"]}, data)

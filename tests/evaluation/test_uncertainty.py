@@ -80,6 +80,21 @@ def test_interval_of_resamples_that_are_all_alike_is_that_value():
     assert ends == {"low": 1.0, "high": 1.0}
 
 
+def test_interval_holds_a_value_that_no_resample_reaches():
+    ends = intervals({"macro_f1": np.linspace(0.2, 0.3, 99)}, {"macro_f1": 0.4}, 0.95)["macro_f1"]
+    assert ends["low"] <= 0.3 < ends["high"] == 0.4
+
+
+def test_losses_that_are_not_compared_may_have_other_resamples():
+    figures = {"bce": {"f1": np.ones(100)}, "db": {"f1": np.ones(200)}}
+    values = {name: {"f1": 1.0} for name in figures}
+    told = compare_with_reference(
+        values, figures, reference="bce", confidence=0.95, unpaired=["db"]
+    )
+    assert told["db"]["f1"]["low"] == 1.0
+    assert told["db"]["f1"]["p"] is None
+
+
 def test_differences_are_paired_and_tell_a_better_loss_from_an_equal_one():
     truth, scores, _ = draw(documents=300)
     losses = {"bce": 0.6, "same": 0.6, "bad": -0.5, "other": 0.62}

@@ -17,8 +17,13 @@ def save(folder, name, version, content):
     file.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
-def metrics(value, seeds=1):
-    return {"mean": {"micro_f1": value}, "seeds": {str(seed): {} for seed in range(seeds)}}
+def metrics(value, seeds=1, folds=None, unbalance=None):
+    return {
+        "mean": {"micro_f1": value},
+        "seeds": {str(seed): {} for seed in range(seeds)},
+        "conditions": {"split": {"folds": folds}, "unbalance": unbalance},
+        "fingerprint": str(seeds),
+    }
 
 
 CONTENT = {
@@ -57,6 +62,33 @@ def test_newest_run_is_found_with_the_commit_of_its_own_command(reports):
 def test_commit_of_another_command_is_not_taken(reports):
     save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.9))
     assert next(iter(find_runs(reports).values())).commit is None
+
+
+@pytest.mark.parametrize("other", [{"folds": 4}, {"unbalance": {"ratio": 100}}])
+def test_other_experiments_are_not_taken_for_the_papers(reports, other):
+    save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.1, **other))
+    assert next(iter(find_runs(reports).values())).metrics["micro_f1"] == 0.8765
+
+
+def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis(reports):
+    parts = {
+        "single": {"documents": 5, "micro_f1": 0.9, "macro_f1": 0.4},
+        "several": {"documents": 0, "micro_f1": 0.0, "macro_f1": 0.0},
+    }
+    place = reports / "reuters/probe/bce_loss"
+    save(place, "errors.json", "2026-01-02", {"by_documents": parts})
+    metrics = next(iter(find_runs(reports).values())).metrics
+    assert metrics["documents with one label/macro_f1"] == 0.4
+    assert "documents with several labels/macro_f1" not in metrics
+    columns = {column for table in read_paper_tables()["tables"] for column in table["columns"]}
+    assert {key for key in metrics if "/" in key} <= columns
+
+
+def test_losses_of_a_table_that_differ_in_more_are_told(reports):
+    alike = write_paper_tables(CONTENT, find_runs(reports))
+    save(reports / "reuters/probe/db_loss", "metrics.json", "2026-01-02", metrics(0.9, seeds=1))
+    assert "They differ in more than the loss." in write_paper_tables(CONTENT, find_runs(reports))
+    assert "They differ" not in alike
 
 
 def test_ours_stands_beside_theirs_and_is_empty_where_nothing_ran(reports):

@@ -86,6 +86,21 @@ def test_learning_time_is_the_best_so_far_by_minute():
     assert list(line.y) == [0.1, 0.4, 0.4, 0.4, 0.5]
 
 
+def test_a_seed_that_stopped_keeps_its_minutes_and_its_best():
+    seeds = pd.DataFrame(
+        {
+            "seed": [1, 1, 2],
+            "epoch": [1, 2, 1],
+            "train_seconds": [60.0, 120.0, 300.0],
+            "validation_macro_f1": [0.2, 0.3, 0.6],
+        }
+    )
+    table = gather_histories({"bce": seeds})
+    assert table["minutes"].tolist() == [3.0, 3.5]
+    assert table["best_macro_f1"].tolist() == pytest.approx([0.4, 0.45])
+    assert table["validation_macro_f1"].tolist() == pytest.approx([0.4, 0.3])
+
+
 def test_training_curves_start_at_one_solid_for_training_dotted_for_validation():
     solid, dotted = draw_training_curves(gather_histories({"bce": history()})).data
     assert list(solid.y) == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5], abs=1e-4)

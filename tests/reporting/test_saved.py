@@ -16,14 +16,16 @@ def save(tmp_path):
     """Save the metrics of a loss as a run would, a version later each time."""
     count = 0
 
-    def save(value, *, loss="bce", fold=None, folds=2, **conditions):
+    def save(value, *, loss="bce", fold=None, folds=2, options=None, **conditions):
         nonlocal count
         count += 1
         split = {"folds": folds if fold else None, "fold": fold or 1}
         known = {"recipe": "probe", "split": split, "data": {"split": str(count)}, **conditions}
         file = tmp_path / f"trec/probe/{loss}_loss/metrics.json/2026-{count:02}/metrics.json"
         file.parent.mkdir(parents=True)
-        file.write_text(json.dumps({"mean": dict.fromkeys(METRICS, value), "conditions": known}))
+        mean = dict.fromkeys(METRICS, value)
+        content = {"mean": mean, "conditions": known, "options": options or {}}
+        file.write_text(json.dumps(content))
 
     return save
 
@@ -50,6 +52,13 @@ def test_of_a_fold_that_ran_twice_the_newest_counts(save, tmp_path):
 def test_other_conditions_are_another_cross_validation(save, tmp_path):
     save(0.1, fold=1, seeds=["1"])
     save(0.2, fold=2, seeds=["1", "2"])
+    (found,) = saved_folds(tmp_path)
+    assert list(found.results["bce"]) == [2]
+
+
+def test_folds_of_a_loss_have_its_newest_options(save, tmp_path):
+    save(0.1, fold=1, options={"gamma": 1})
+    save(0.2, fold=2, options={"gamma": 2})
     (found,) = saved_folds(tmp_path)
     assert list(found.results["bce"]) == [2]
 

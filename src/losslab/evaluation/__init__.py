@@ -6,6 +6,7 @@ from losslab.evaluation.conditions import (
     fingerprint,
     fingerprint_data,
     refuse_mixtures,
+    refuse_other_data,
 )
 from losslab.evaluation.counts import macro_f1, micro_f1
 from losslab.evaluation.decisions import (
@@ -66,6 +67,7 @@ __all__ = [
     "most_likely",
     "primary_rule",
     "refuse_mixtures",
+    "refuse_other_data",
     "resample_metrics",
     "summarise_seeds",
     "threshold_grid",

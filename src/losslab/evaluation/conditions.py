@@ -61,6 +61,23 @@ def refuse_mixtures(mixtures: Mapping[str, list[str]], reference: str) -> None:
         )
 
 
+def refuse_other_data(metrics: Mapping[str, Mapping[str, Any]], data: Mapping[str, str]) -> None:
+    """Raise an error that names losses which were judged on other documents than ``data``'s.
+
+    Figures are drawn from saved scores and the documents at hand: they must be those of the scores.
+    """
+    unlike = {
+        loss: [name for name in data if result["conditions"]["data"].get(name) != data[name]]
+        for loss, result in metrics.items()
+    }
+    found = [f"{loss} ({', '.join(names)})" for loss, names in unlike.items() if names]
+    if found:
+        raise MixtureError(
+            "the documents at hand are not those that these losses were judged on: "
+            f"{', '.join(found)}. Run the losses again, or pipeline prepare as it was for them"
+        )
+
+
 def _differences(found: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
     return [
         f"{name} is {_tell(found, name)}, expected {_tell(expected, name)}"

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from losslab.reporting.saved import saved_results
+from losslab.reporting.saved import is_fold, saved_results
 
 RECIPES = {
     "TextCNN": ("textcnn",),
@@ -25,6 +25,7 @@ Written by `kedro run --pipelines=paper_tables` from `src/losslab/reporting/pape
 papers' numbers) and the newest results below `data/08_reporting/` (ours). A cell of ours is empty
 where no such run exists. Numbers are percent unless said otherwise.
 """
+PARTS = {"single": "documents with one label", "several": "documents with several labels"}
 RUN_FILE = "run_description.json"
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 
@@ -36,6 +37,7 @@ class Run:
     metrics: Mapping[str, float]
     seeds: int
     commit: str | None
+    conditions: str
 
 
 Runs = Mapping[tuple[str, str, str], Run]
@@ -62,13 +64,32 @@ def count_documents(folder: Path) -> dict[str, str]:
 
 
 def find_runs(folder: Path) -> dict[tuple[str, str, str], Run]:
-    """The newest result of each dataset, recipe and loss below ``folder``."""
+    """The newest result of each dataset, recipe and loss below ``folder``.
+
+    Single folds, and corpora that were unbalanced on purpose, are other experiments.
+    """
     runs = {}
     for saved in saved_results(folder):
-        commit = _commit(folder / saved.dataset / saved.recipe / RUN_FILE / saved.version)
-        key = saved.dataset, saved.recipe, saved.loss
-        runs[key] = Run(saved.result["mean"], len(saved.result["seeds"]), commit)
+        if is_fold(saved) or saved.result["conditions"].get("unbalance"):
+            continue
+        place = folder / saved.dataset / saved.recipe
+        metrics = saved.result["mean"] | _by_documents(place / f"{saved.loss}_loss", saved.version)
+        seeds, conditions = len(saved.result["seeds"]), saved.result["fingerprint"]
+        run = Run(metrics, seeds, _commit(place / RUN_FILE / saved.version), conditions)
+        runs[saved.dataset, saved.recipe, saved.loss] = run
     return runs
+
+
+def _by_documents(loss: Path, version: str) -> dict[str, float]:
+    """F1 of documents with one label and with several, if the error analysis of that run is there."""
+    file = loss / "errors.json" / version / "errors.json"
+    parts = json.loads(file.read_text(encoding="utf-8"))["by_documents"] if file.is_file() else {}
+    return {
+        f"{PARTS[part]}/{metric}": figures[metric]
+        for part, figures in parts.items()
+        for metric in ("micro_f1", "macro_f1")
+        if figures["documents"]
+    }
 
 
 def _commit(version: Path) -> str | None:
@@ -147,7 +168,9 @@ def _tell(dataset: str, recipe: str, runs: Sequence[Run], about: Mapping[str, st
     seeds = sorted({run.seeds for run in runs})
     commits = sorted({run.commit[:12] if run.commit else "unknown" for run in runs})
     each = " or ".join(map(str, seeds))
+    unlike = len({run.conditions for run in runs}) > 1
+    warning = " They differ in more than the loss." if unlike else ""
     return (
         f"Ours: dataset `{dataset}`, recipe `{recipe}`, {each} seed{'s' if seeds != [1] else ''}, "
-        f"commit {', '.join(commits)}; {about[dataset]}."
+        f"commit {', '.join(commits)}; {about[dataset]}.{warning}"
     )

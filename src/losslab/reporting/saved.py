@@ -44,18 +44,37 @@ class Validation:
 
 
 def saved_folds(folder: Path) -> list[Validation]:
-    """The newest cross-validation of each dataset and recipe; of a fold that ran twice, the newest."""
-    found: dict[str, dict[str, dict[int, Mapping[str, float]]]] = defaultdict(dict)
-    newest: dict[tuple[str, str], tuple[str, str, int]] = {}
-    for saved in saved_results(folder):
-        split = saved.result["conditions"].get("split", {})
-        if not split.get("folds"):
-            continue
+    """The newest cross-validation of each dataset and recipe; of a fold that ran twice, the newest.
+
+    A loss is that of its newest options: folds with others are left out.
+    """
+    found: dict[str, dict[str, list[Saved]]] = defaultdict(lambda: defaultdict(list))
+    newest: dict[tuple[str, str], tuple[str, str]] = {}
+    for saved in filter(is_fold, saved_results(folder)):
         key = _all_but_the_fold(saved.result["conditions"])
-        found[key].setdefault(saved.loss, {})[split["fold"]] = saved.result["mean"]
-        place, last = (saved.dataset, saved.recipe), (saved.version, key, split["folds"])
+        found[key][saved.loss].append(saved)
+        place, last = (saved.dataset, saved.recipe), (saved.version, key)
         newest[place] = max(newest.get(place, last), last)
-    return [Validation(*place, folds, found[key]) for place, (_, key, folds) in newest.items()]
+    return [_validation(found[key]) for _, key in newest.values()]
+
+
+def is_fold(saved: Saved) -> bool:
+    """Whether a result is that of one fold of several."""
+    return bool(saved.result["conditions"]["split"].get("folds"))
+
+
+def _validation(losses: Mapping[str, list[Saved]]) -> Validation:
+    results = {
+        loss: {
+            saved.result["conditions"]["split"]["fold"]: saved.result["mean"]
+            for saved in versions
+            if saved.result["options"] == versions[-1].result["options"]
+        }
+        for loss, versions in losses.items()
+    }
+    any_one = next(iter(losses.values()))[0]
+    folds = any_one.result["conditions"]["split"]["folds"]
+    return Validation(any_one.dataset, any_one.recipe, folds, results)
 
 
 def _all_but_the_fold(conditions: Mapping[str, Any]) -> str:

@@ -10,10 +10,11 @@ from losslab.reporting.style import finish
 
 
 def gather_histories(histories: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row per loss and epoch, means of the seeds still training.
+    """One row per loss and epoch, means of the seeds.
 
     Columns: ``loss epoch minutes train_loss validation_loss validation_macro_f1 best_macro_f1``;
-    the last is the best validation macro-F1 so far, of each seed, then averaged.
+    the last is the best validation macro-F1 so far, of each seed, then averaged. A seed that has
+    stopped keeps its minutes and its best, so that neither ever falls.
     """
     parts = [_mean_of(history).assign(loss=name) for name, history in histories.items()]
     return pd.concat(parts, ignore_index=True)
@@ -24,7 +25,11 @@ def _mean_of(history: pd.DataFrame) -> pd.DataFrame:
     told = history.reindex(columns=["epoch", "seed", "train_seconds", *shown])
     told["minutes"] = told["train_seconds"] / 60
     told["best_macro_f1"] = told.groupby("seed")["validation_macro_f1"].cummax()
-    return told.groupby("epoch", as_index=False)[shown].mean()
+    mean = told.groupby("epoch")[shown].mean()
+    for column in ("minutes", "best_macro_f1"):
+        by_seed = told.pivot_table(index="epoch", columns="seed", values=column, dropna=False)
+        mean[column] = by_seed.ffill().mean(axis=1)
+    return mean.reset_index()
 
 
 def draw_learning_curves(curves: pd.DataFrame) -> go.Figure:

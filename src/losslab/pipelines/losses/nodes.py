@@ -181,27 +181,30 @@ def evaluate(
     report: ReportOptions,
     recipe: str,
     recipes: Recipes,
+    options: Any,
     **parameters: Any,
 ) -> tuple[dict[str, Any], Arrays]:
     """Metrics of the test split, by seed and over seeds, and those of its resamples.
 
-    ``parameters``: what else must be the same for losses that are compared.
+    ``parameters``: what else must be the same for losses that are compared; ``options``, those of
+    the loss, may differ and are recorded beside.
     """
     truth = {name: targets[rows] for name, rows in _rows(documents).items()}
     groups = _frequency_groups(label_statistics)
     epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
+    draws = report.model_dump(include={"resamples", "seed"})
     seeds, drawn = {}, []
     for seed, values, guess in decided(scores, thresholds):
         cut = thresholds["seeds"][seed][thresholds["primary"]].get("threshold")
         metrics = compute_metrics(truth["test"], values, guess, groups=groups)
         own = epochs.loc[int(seed)].to_dict() | ({} if cut is None else {"threshold": cut})
         seeds[seed] = {**metrics, **own}
-        draws = {"resamples": report.resamples, "seed": report.seed, "groups": groups}
-        drawn.append(resample_metrics(truth["test"], values, guess, **draws))
+        drawn.append(resample_metrics(truth["test"], values, guess, **draws, groups=groups))
     resamples = average_seeds(drawn)
     summary = summarise_seeds(list(seeds.values()))
     settings = {"recipe": recipe, "recipe_settings": getattr(recipes, recipe), **parameters}
-    conditions = _plain({**settings, "seeds": list(seeds), "data": data_fingerprint})
+    known = {"seeds": list(seeds), "resampling": draws, "data": data_fingerprint}
+    conditions = _plain({**settings, **known})
     results = {
         "split": "test",
         "rule": thresholds["primary"],
@@ -209,6 +212,7 @@ def evaluate(
         **summary,
         "intervals": intervals(resamples, summary["mean"], report.confidence),
         "rules": compare_rules(thresholds["seeds"], _by_seed(scores, truth)),
+        **_plain({"options": options}),
         "conditions": conditions,
         "fingerprint": fingerprint(conditions),
     }

@@ -29,7 +29,10 @@ CONDITIONS = (
     "params:recipes",
     "params:dataset",
     "params:task",
+    "params:corpus",
+    "params:min_label_frequency",
     "params:split",
+    "params:unbalance",
     "params:threshold",
     "params:frequency_groups",
 )
@@ -41,7 +44,12 @@ def create_pipeline(loss: str) -> Pipeline:
     given = {need: GIVEN[need] for need in LOSSES[loss].needs if need in GIVEN}
     options = f"params:{namespace(loss)}"
     return Pipeline(
-        [_train(loss, given, options), _score(loss, given, options), _decide(loss), _evaluate()],
+        [
+            _train(loss, given, options),
+            _score(loss, given, options),
+            _decide(loss),
+            _evaluate(options),
+        ],
         namespace=namespace(loss),
         inputs=SHARED | {"data_fingerprint"} | COMMON & set(given.values()),
         parameters={*PARAMETERS, *CONDITIONS, "params:report", options},
@@ -79,12 +87,12 @@ def _decide(loss: str) -> Node:
     )
 
 
-def _evaluate() -> Node:
+def _evaluate(options: str) -> Node:
     data = ["scores", "thresholds", "history", "targets", "documents", "label_statistics"]
     inputs = [*data, "data_fingerprint", "params:report", *CONDITIONS]
     return Node(
         nodes.evaluate,
-        {name.removeprefix("params:"): name for name in inputs},
+        {"options": options, **{name.removeprefix("params:"): name for name in inputs}},
         ["metrics", "resamples"],
         name="evaluate",
     )

@@ -16,6 +16,7 @@ from losslab.evaluation import (
     decided,
     find_mixtures,
     refuse_mixtures,
+    refuse_other_data,
 )
 from losslab.losses import LOSSES
 from losslab.parameters import ReportOptions
@@ -51,8 +52,11 @@ INSPECTORS = {"soft labels and keywords, document by document": "soft_labels/sof
 """Pages below a dataset's folder that a report links to where they exist."""
 
 
-def compare_losses(report: ReportOptions, **metrics: dict[str, Any]) -> pd.DataFrame:
+def compare_losses(
+    report: ReportOptions, data_fingerprint: dict[str, str], **metrics: dict[str, Any]
+) -> pd.DataFrame:
     """The comparison table, a row per loss; ``differs`` tells what else than the loss is unlike."""
+    refuse_other_data(metrics, data_fingerprint)
     mixtures = find_mixtures(metrics, report.reference)
     if report.mixtures == "refuse":
         refuse_mixtures(mixtures, report.reference)

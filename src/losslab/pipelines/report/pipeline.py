@@ -100,7 +100,11 @@ def _table_nodes(losses: list[str]) -> list[Node]:
     return [
         Node(
             nodes.compare_losses,
-            {"report": "params:report", **each("metrics")},
+            {
+                "report": "params:report",
+                "data_fingerprint": "data_fingerprint",
+                **each("metrics"),
+            },
             "comparison",
             name="compare_losses",
         ),
