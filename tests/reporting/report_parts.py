@@ -116,10 +116,20 @@ def errors(loss: str) -> dict:
     return {"pairs": [pair] * 20, "by_number_of_labels": [band]}
 
 
+def mark(comparison: pd.DataFrame, differs: dict[str, str]) -> pd.DataFrame:
+    return comparison.assign(differs=[differs.get(loss) for loss in comparison["loss"]])
+
+
 def page(
-    metrics: dict, *, corpus: CorpusPart | None = None, uncertainty=None, mistakes=None, **run
+    metrics: dict,
+    *,
+    corpus: CorpusPart | None = None,
+    uncertainty=None,
+    mistakes=None,
+    differs=None,
+    **run,
 ) -> str:
-    comparison = compare(metrics)
+    comparison = mark(compare(metrics), differs or {})
     standings = stand(comparison, uncertainty=uncertainty)
     reference = "bce" if "bce" in metrics else None
     results = ResultPart(

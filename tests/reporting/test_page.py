@@ -3,7 +3,7 @@ import re
 
 import pandas as pd
 import pytest
-from report_parts import TABLE, label_table, page, result
+from report_parts import TABLE, label_table, mark, page, result
 
 from losslab.reporting import CorpusPart, compare, draw_long_tail, stand, to_markdown
 from losslab.reporting.answers import ASKED, find_answers
@@ -77,12 +77,37 @@ def test_answers_say_how_sure_they_are(metrics, uncertainty, told):
     assert {answer["verdict"] for answer in answers} == {told}
 
 
-def test_loss_of_other_conditions_has_a_difference_but_no_test(metrics):
+WHY = "recipe_settings.training.epochs is 100, expected 300"
+
+
+def test_loss_of_other_conditions_has_neither_rank_nor_difference(metrics):
+    metrics["asl"] = result(0.3)
     unlike = {"low": 0.45, "high": 0.56, "difference": None, "p_holm": None}
     uncertainty = {"losses": {"db": dict.fromkeys(COLUMNS, unlike)}}
-    top = find_answers(stand(compare(metrics), uncertainty=uncertainty), "bce")[0]
-    assert (top["difference"], top["verdict"]) == (pytest.approx(0.1), "untested")
-    assert "untested" in page(metrics, uncertainty=uncertainty)
+    table = stand(mark(compare(metrics), {"db": WHY}), uncertainty=uncertainty)
+    own = table[table["metric"] == "macro_f1"].set_index("loss")
+    assert own["rank"].dropna().to_dict() == {"bce": 1, "asl": 2}
+    assert own["difference"].dropna().to_dict() == pytest.approx({"bce": 0, "asl": -0.1})
+    assert {answer["loss"] for answer in find_answers(table, "bce")} == {"bce"}
+    assert find_answers(table, "bce")[0]["strip"]["highest"] == pytest.approx(0.41)
+
+
+def test_page_tells_in_its_row_why_a_loss_is_not_comparable(metrics):
+    metrics["asl"] = result(0.3)
+    html = page(metrics, differs={"db": WHY})
+    told = {
+        loss: re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
+        for loss in metrics
+    }
+    assert {loss for loss, row in told.items() if f"not comparable:</b> {WHY}" in row} == {"db"}
+    assert marked(html, "db") == set()
+    assert "macro_f1" in marked(html, "bce")
+    assert "Of 2 losses, <b>bce</b>" in html
+    assert "1 more cannot be compared with it" in html
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, flags=re.DOTALL).group(1))
+    assert data["atFirst"] == ["asl", "bce"]
+    assert data["figures"]["ranks"]["layout"]["meta"]["rows"] == ["bce", "asl"]
+    assert "not comparable" not in page(metrics)
 
 
 def test_answer_stands_on_a_strip_between_the_worst_and_the_end_of_its_interval():

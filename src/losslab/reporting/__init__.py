@@ -18,7 +18,7 @@ from losslab.reporting.score_figures import (
     tabulate_label_scores,
 )
 from losslab.reporting.standings import stand
-from losslab.reporting.table import compare, to_markdown
+from losslab.reporting.table import compare, to_markdown, unlike
 from losslab.reporting.training_figures import (
     draw_learning_curves,
     draw_learning_time,
@@ -51,4 +51,5 @@ __all__ = [
     "tabulate_label_scores",
     "tabulate_rules",
     "to_markdown",
+    "unlike",
 ]

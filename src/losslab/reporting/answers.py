@@ -12,8 +12,12 @@ ASKED = ("macro_f1", "micro_f1", "tail/macro_f1", "average_precision")
 
 
 def find_answers(standings: pd.DataFrame, reference: str | None) -> list[dict[str, Any]]:
-    """One answer per metric: the best loss, its value and interval, the verdict, a strip."""
-    return [_answer(standings, metric, reference) for metric in ASKED]
+    """One answer per metric: the best loss, its value and interval, the verdict, a strip.
+
+    Losses without a rank, which were judged under other conditions, do not take part.
+    """
+    ranked = standings[standings["rank"].notna()]
+    return [_answer(ranked, metric, reference) for metric in ASKED]
 
 
 def _answer(standings: pd.DataFrame, metric: str, reference: str | None) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def draw_group_scores(standings: pd.DataFrame) -> go.Figure:
 
 
 def draw_ranks(standings: pd.DataFrame) -> go.Figure:
-    """The place of every loss by every metric: rows by mean place, the best on top."""
+    """The place of every loss that has one, by metric: rows by mean place, the best on top."""
     table = standings.pivot_table(index="loss", columns="metric", values="rank")[list(COLUMNS)]
     values = standings.pivot_table(index="loss", columns="metric", values="value")[list(COLUMNS)]
     rows = table.mean(axis=1).sort_values(kind="stable").index.tolist()

@@ -18,7 +18,7 @@ from losslab.reporting.decisions import list_decisions
 from losslab.reporting.definitions import COLUMNS, METRICS, TERMS
 from losslab.reporting.rows import FACTS, list_rows
 from losslab.reporting.style import GROUP_COLOURS
-from losslab.reporting.table import show
+from losslab.reporting.table import show, unlike
 
 STYLES = ("colours.css", "page.css", "table.css", "figures.css")
 SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js", "errors.js")
@@ -53,7 +53,8 @@ class ResultPart:
     """What was measured.
 
     Args:
-        comparison: a row per loss, see ``compare``.
+        comparison: a row per loss, see ``compare``; ``differs``, where there is such a column, tells
+            why a loss cannot be compared with the others.
         standings: a row per loss and metric, see ``stand``.
         facts: ``minutes`` and ``calibration_error`` by loss.
         label_scores: ``label group train`` and a column of F1 per loss.
@@ -109,6 +110,7 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         decisions=_decisions(results),
         tested=bool(results.standings["p"].notna().any()),
         answers=find_answers(results.standings, results.reference),
+        compared=len(rows) - len(unlike(results.comparison)),
         seeds=_describe_seeds(results.comparison),
         several_seeds=bool((results.comparison["seeds"] > 1).any()),
         columns={**COLUMNS, **{key: TERMS[key].name for key in FACTS}},
@@ -139,7 +141,8 @@ def _inline(name: str) -> Markup:
 def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
     """What the scripts read: figures, labels' scores, losses in order, those shown at first."""
     losses = results.comparison["loss"].tolist()
-    best = [name for name in losses if name != results.reference][:AT_FIRST]
+    others = {results.reference, *unlike(results.comparison)}
+    best = [name for name in losses if name not in others][:AT_FIRST]
     reference = [results.reference] if results.reference in losses else []
     step = -(-len(results.label_scores) // MOST_LABELS)
     figures = {**results.figures, **corpus.figures}

@@ -8,7 +8,7 @@ from losslab.losses import LOSSES
 from losslab.reporting.definitions import COLUMNS
 from losslab.reporting.score_figures import calibration_error
 from losslab.reporting.standings import SURE
-from losslab.reporting.table import show
+from losslab.reporting.table import show, unlike
 
 FACTS = ("calibration_error", "best_epoch", "minutes", "seeds")
 """Columns of a loss that are no metric."""
@@ -20,14 +20,15 @@ def list_rows(
 ) -> list[dict[str, Any]]:
     """A row per loss of the comparison: names, family, and a cell per column."""
     places = {key: own.set_index("loss") for key, own in standings.groupby("metric")}
-    several = len(comparison) > 1
+    several, differs = len(comparison) > 1, unlike(comparison)
     rows = []
     for record in comparison.merge(facts, on="loss", how="left").to_dict("records"):
         cells = {
             key: _cell(places[key].loc[record["loss"]], record, key, several) for key in COLUMNS
         }
         cells |= {key: _fact(record, key) for key in FACTS}
-        rows.append({"loss": record["loss"], **_tell(record["loss"]), "cells": cells})
+        told = {**_tell(record["loss"]), "differs": differs.get(record["loss"], "")}
+        rows.append({"loss": record["loss"], **told, "cells": cells})
     return rows
 
 
@@ -53,7 +54,7 @@ def _cell(place: pd.Series, record: dict[str, Any], key: str, several: bool) -> 
         "value": round(float(place["value"]), 6),
         "text": show(place["value"], None),
         "spread": "" if spread is None or pd.isna(spread) else f"± {spread:.3f}",
-        "best": several and bool(place["rank"] == 1),
+        "best": several and pd.notna(place["rank"]) and bool(place["rank"] == 1),
         "mark": _mark(place) if several else "",
         "told": _told(place),
     }

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from losslab.reporting.definitions import METRICS
+from losslab.reporting.table import unlike
 
 SURE = 0.05
 """Below this corrected p a difference is called one."""
@@ -20,10 +21,11 @@ def stand(
 ) -> pd.DataFrame:
     """A row per loss and metric: ``value low high rank difference p``, in the comparison's order.
 
-    ``difference`` is to ``reference`` and missing where that did not run. Interval, difference and
-    corrected p are those of ``uncertainty["losses"]`` (``low high difference p_holm`` by loss and
-    metric) where it has them; else the interval is mean and sample standard deviation over seeds,
-    which one seed does not have.
+    ``difference`` is to ``reference`` and missing where that did not run. A loss that the comparison
+    marks as unlike has neither rank nor difference: it is compared with nothing. Interval,
+    difference and corrected p are those of ``uncertainty["losses"]`` (``low high difference p_holm``
+    by loss and metric) where it has them; else the interval is mean and sample standard deviation
+    over seeds, which one seed does not have.
     """
     parts = [_stand_by(comparison, metric, reference) for metric in METRICS]
     table = pd.concat(parts, ignore_index=True)
@@ -49,6 +51,7 @@ def _stand_by(comparison: pd.DataFrame, metric: str, reference: str) -> pd.DataF
     value = comparison[metric].astype(float)
     spread = comparison[f"{metric}_std"].astype(float)
     base = value[comparison["loss"] == reference]
+    like = ~comparison["loss"].isin(unlike(comparison))
     return pd.DataFrame(
         {
             "loss": comparison["loss"],
@@ -56,17 +59,20 @@ def _stand_by(comparison: pd.DataFrame, metric: str, reference: str) -> pd.DataF
             "value": value,
             "low": value - spread,
             "high": value + spread,
-            "rank": rank(value, metric),
-            "difference": value - base.iloc[0] if len(base) else np.nan,
+            "rank": rank(value.where(like), metric),
+            "difference": value.where(like) - base.iloc[0] if len(base) else np.nan,
             "p": np.nan,
         }
     )
 
 
 def rank(values: pd.Series, metric: str) -> pd.Series:
-    """Places from 1 on, the better the smaller; equal values share the smaller place."""
+    """Places from 1 on, the better the smaller; equal values share the smaller place.
+
+    What has no value has no place.
+    """
     places = values.round(10).rank(method="min", ascending=METRICS[metric].lower_is_better)
-    return places.astype(int)
+    return places.astype("Int64")
 
 
 def best_of(standings: pd.DataFrame, metric: str) -> dict[str, Any]:

@@ -34,6 +34,18 @@ def compare(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("macro_f1", ascending=False, ignore_index=True)
 
 
+def unlike(comparison: pd.DataFrame) -> dict[str, str]:
+    """By loss: what it differs in from the reference, besides the loss; others are left out.
+
+    >>> unlike(pd.DataFrame({"loss": ["bce", "db"], "differs": [None, "seeds is 1, expected 3"]}))
+    {'db': 'seeds is 1, expected 3'}
+    """
+    if "differs" not in comparison:
+        return {}
+    told = comparison.set_index("loss")["differs"].fillna("")
+    return {str(loss): reason for loss, reason in told.items() if reason}
+
+
 def show(value: float, spread: float | None, digits: int = 3) -> str:
     """A figure as people read it.
 

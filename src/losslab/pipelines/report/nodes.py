@@ -44,6 +44,7 @@ from losslab.reporting import (
     stand,
     tabulate_label_scores,
     tabulate_rules,
+    unlike,
 )
 
 CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
@@ -73,13 +74,12 @@ def compare_uncertainty(
     unlike are not compared with the reference.
     """
     metrics, resamples = (_of_kind(kind, results) for kind in ("metrics", "resamples"))
-    unlike = comparison.loc[comparison["differs"].fillna("") != "", "loss"].tolist()
     losses = compare_with_reference(
         {loss: result["mean"] for loss, result in metrics.items()},
         resamples,
         reference=report.reference,
         confidence=report.confidence,
-        unpaired=unlike,
+        unpaired=list(unlike(comparison)),
     )
     settings = report.model_dump(include={"reference", "resamples", "confidence", "seed"})
     return {**settings, "losses": losses}
@@ -214,8 +214,8 @@ def compare_labels(
 ) -> tuple[pd.DataFrame, go.Figure]:
     """F1 by label and loss; the reference against the best other loss, label by label."""
     scores = tabulate_label_scores(score_profiles, label_table, label_space)
-    losses = comparison["loss"].tolist()
-    best = next((loss for loss in losses if loss != report.reference), report.reference)
+    others = {report.reference, *unlike(comparison)}
+    best = next((loss for loss in comparison["loss"] if loss not in others), report.reference)
     return scores, draw_label_scatter(scores, report.reference, best)
 
 
