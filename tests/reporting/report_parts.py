@@ -29,7 +29,7 @@ from losslab.reporting import (
 )
 from losslab.reporting.score_profile import profile_scores
 from losslab.reporting.similar_labels import draw_similar_labels
-from losslab.reporting.table import COLUMNS
+from losslab.reporting.table import ASIDE, COLUMNS
 
 LABELS = [f"label {number}" for number in range(6)]
 TABLE = pd.DataFrame(
@@ -52,7 +52,7 @@ STATISTICS = {
 
 
 def result(value: float, spread: float | None = 0.01, seeds: int = 2) -> dict:
-    keys = ("best_epoch", *COLUMNS)
+    keys = ("best_epoch", *COLUMNS, *ASIDE)
     return {
         "seeds": {str(seed): {} for seed in range(seeds)},
         "mean": dict.fromkeys(keys, value),
@@ -110,10 +110,44 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
     return {"facts": facts, "label_scores": labels, "figures": figures}
 
 
+def rules(value: float) -> dict:
+    """What two decision rules give; the second loses something on the way to test."""
+    scores = {"tuned": (value, value), "per_label": (value + 0.04, value + 0.02)}
+    return {
+        rule: {"validation": {"macro_f1": before}, "test": {"macro_f1": after}}
+        for rule, (before, after) in scores.items()
+    }
+
+
+LONG = "gain of privileges or assumption of an identity by way of a certificate that has expired"
+
+
 def errors(loss: str) -> dict:
     pair = {"missed": f"gold of {loss}", "predicted": "silver", "documents": 3.5}
-    band = {"labels": "2-4", "documents": 12, "micro_f1": 0.5, "macro_f1": 0.25}
-    return {"pairs": [pair] * 20, "by_number_of_labels": [band]}
+    alike = {"missed": LONG, "predicted": f"{LONG}, alike", "documents": 1.5}
+    scores = {"micro_f1": 0.5, "macro_f1": 0.25}
+    decile = {"labels": 3, "least_frequent": 2, "most_frequent": 9, **scores}
+    return {
+        "pairs": [pair] * 20,
+        "pairs_within_groups": [alike],
+        "confusions": 90.5,
+        "confusions_within_groups": 1.5,
+        "by_documents": {
+            "single": {"documents": 30, **scores},
+            "several": {"documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
+        },
+        "by_number_of_labels": [
+            {"labels": "1", "documents": 30, **scores},
+            {"labels": "2-4", "documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
+        ],
+        "by_frequency_decile": [{"decile": place, **decile} for place in range(1, 11)],
+    }
+
+
+def sure_of(losses: list[str], p: float = 0.01) -> dict:
+    """Intervals and tests of every loss: each metric is above the reference's."""
+    entry = {"value": 0.5, "low": 0.45, "high": 0.56, "difference": 0.1, "p_holm": p}
+    return {"losses": {loss: dict.fromkeys(COLUMNS, entry) for loss in losses}}
 
 
 def mark(comparison: pd.DataFrame, differs: dict[str, str]) -> pd.DataFrame:

@@ -3,7 +3,7 @@ import re
 
 import pandas as pd
 import pytest
-from report_parts import TABLE, label_table, mark, page, result
+from report_parts import TABLE, errors, label_table, mark, page, result, rules, sure_of
 
 from losslab.reporting import CorpusPart, compare, draw_long_tail, stand, to_markdown
 from losslab.reporting.answers import ASKED, find_answers
@@ -16,8 +16,11 @@ def metrics():
 
 
 def sure(p: float) -> dict:
-    entry = {"value": 0.5, "low": 0.45, "high": 0.56, "difference": 0.1, "p_holm": p}
-    return {"losses": {"db": dict.fromkeys(COLUMNS, entry)}}
+    return sure_of(["db"], p)
+
+
+def section(html: str, name: str) -> str:
+    return html.split(f'<section id="{name}"')[1].split("</section>")[0]
 
 
 def test_comparison_puts_the_best_macro_f1_first(metrics):
@@ -140,8 +143,19 @@ def test_page_marks_the_best_of_each_column_and_the_lowest_ranking_loss(metrics)
 
 
 def test_page_marks_differences_that_chance_does_not_explain(metrics):
-    assert page(metrics, uncertainty=sure(0.01)).count('class="sign"') == len(COLUMNS)
-    assert page(metrics, uncertainty=sure(0.2)).count('class="sign"') == 0
+    html = page(metrics, uncertainty=sure(0.01))
+    assert html.count('class="sign better"') == len(COLUMNS) - 1
+    assert html.count('class="sign worse"') == 1  # a higher ranking loss
+    assert "worse: above the reference by more than chance" in html
+    assert 'class="sign' not in page(metrics, uncertainty=sure(0.2))
+
+
+def test_interval_difference_and_p_of_a_value_stand_in_its_cell(metrics):
+    row = section(page(metrics, uncertainty=sure(0.01)), "comparison").split('data-loss="db"')[1]
+    cell = re.search(r'<td data-column="macro_f1".*?</td>', row).group()
+    told = re.findall(r'class="told">(.*?)</small>', cell)
+    assert told == ["0.450 to 0.560", "+0.100", "p = 0.010"]
+    assert "title=" not in cell
 
 
 def test_every_metric_has_its_definition_one_click_away(metrics):
@@ -150,6 +164,54 @@ def test_every_metric_has_its_definition_one_click_away(metrics):
     definitions = re.findall(r'popover id="([^"]+)" .*?<p>(.+?)</p>', html)
     assert {f"define-{key.replace('/', '-')}" for key in COLUMNS} <= targets
     assert targets <= {name for name, _ in definitions}
+
+
+def test_tables_of_rules_and_errors_and_what_is_sure_have_definitions_too(metrics):
+    for loss in metrics.values():
+        loss["rules"] = rules(0.4)
+    html = page(metrics, uncertainty=sure(0.01), mistakes={"db": errors("db")})
+    for part, keys in {
+        "decisions": {"rule-tuned", "rule-per_label", "macro_f1"},
+        "errors": {"confusion", "instances", "micro_f1", "band_macro_f1", "decile"},
+        "comparison": {"interval", "difference", "p", "undefined_rows", "undefined_labels"},
+    }.items():
+        assert {f"define-{key}" for key in keys} <= set(
+            re.findall(r'popovertarget="([^"]+)"', section(html, part))
+        )
+
+
+def test_definitions_name_their_conventions_for_undefined_cases(metrics):
+    html = page(metrics)
+    told = dict(re.findall(r'popover id="define-([^"]+)" .*?<p>(.+?)</p>', html))
+    assert "neither labels nor predictions counts as 1" in told["example_f1"]
+    assert "without labels counts as 0" in told["average_precision"]
+    assert "count as 0" in told["band_macro_f1"]
+    assert 'data-column="macro_f1_absent_as_one"' in html
+
+
+def test_page_tells_how_many_documents_and_labels_are_undefined(metrics):
+    for loss, labels in {"bce": 3.5, "db": 2.0}.items():
+        metrics[loss]["mean"] |= {
+            "rows_without_labels": 1.0,
+            "labels_without_positives": 4.0,
+            "undefined_rows": 1.0,
+            "undefined_labels": labels,
+        }
+    html = page(metrics)
+    assert "1 test document without a label, 4 labels without a test document" in html
+    assert "1 of these documents and 2 to 3.5 of these labels" in html
+    for loss in metrics.values():
+        loss["mean"] |= {"rows_without_labels": 0.0, "labels_without_positives": 0.0}
+    assert "no F1 is undefined" in page(metrics)
+
+
+def test_page_of_a_task_with_one_label_speaks_of_the_likeliest_not_of_thresholds(metrics):
+    for loss in metrics.values():
+        loss["rules"] = {"likeliest": rules(0.4)["tuned"]}
+    html = page(metrics)
+    assert "tuned" not in section(html, "comparison") + section(html, "figures")
+    assert "The likeliest label is predicted" in section(html, "comparison")
+    assert "fitted" not in section(html, "decisions")
 
 
 def test_labels_and_names_cannot_break_out_of_the_page(metrics):

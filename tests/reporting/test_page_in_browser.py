@@ -4,7 +4,7 @@ import shutil
 from itertools import pairwise
 
 import pytest
-from report_parts import errors, page, result
+from report_parts import LONG, errors, page, result, rules, sure_of
 
 from losslab.losses import LOSSES
 
@@ -14,6 +14,8 @@ pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the path"
 )
 ALL = list(LOSSES)[:31]
+UNLIKE = ALL[0] if ALL[0] != "bce" else ALL[1]
+WHY = "recipe_settings.training.epochs is 100, expected 300"
 PATIENCE = 600  # seconds: a machine that trains meanwhile draws slowly
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
@@ -41,10 +43,17 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    metrics = {name: result(0.3 + 0.01 * place) for place, name in enumerate(ALL)}
+    values = {name: 0.3 + 0.01 * place for place, name in enumerate(ALL)}
+    metrics = {name: result(value) | {"rules": rules(value)} for name, value in values.items()}
     file = tmp_path_factory.mktemp("page") / "latest.html"
     file.write_text(
-        page(metrics, command="kedro run", mistakes={name: errors(name) for name in ALL}),
+        page(
+            metrics,
+            uncertainty=sure_of(["focal"]),
+            mistakes={name: errors(name) for name in ALL},
+            differs={UNLIKE: WHY},
+            command="kedro run",
+        ),
         encoding="utf-8",
     )
     return file.as_uri()
@@ -95,6 +104,23 @@ def background(browser):
     return browser.execute_script("return getComputedStyle(document.body).backgroundColor")
 
 
+def cells(browser, table):
+    return browser.execute_script(
+        "return [...document.querySelectorAll(`#${arguments[0]} tr`)]"
+        ".map(row => [...row.cells].map(cell => cell.innerText))",
+        table,
+    )
+
+
+def seen(browser, selector):
+    """The text of an element as a reader sees it, and its colour."""
+    script = (
+        "const e = document.querySelector(arguments[0]);"
+        "return [e.innerText, getComputedStyle(e).color]"
+    )
+    return browser.execute_script(script, selector)
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_page_of_31_losses_loads_and_draws_without_a_network_or_an_error(browser, address, width):
     resize(browser, width)
@@ -113,13 +139,13 @@ def test_page_is_as_wide_as_the_screen_and_rows_do_not_overlap(browser, address,
     browser.get(address)
     draw_everything(browser)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    for figure in ("group_scores", "ranks"):
+    for figure, rows in {"group_scores": 31, "ranks": 30}.items():
         places = browser.execute_script(
             "return [...document.querySelectorAll('#' + arguments[0] + ' .ytick text')]"
             ".map(t => { const box = t.getBoundingClientRect(); return [box.top, box.bottom]; })",
             figure,
         )
-        assert len(places) == 31
+        assert len(places) == rows
         ordered = sorted(places)
         for (_, bottom), (top, _) in pairwise(ordered):
             assert top >= bottom - 2
@@ -214,6 +240,47 @@ def test_mistakes_are_those_of_the_loss_that_is_chosen(opened):
     rows = opened.execute_script(script)
     assert len(rows) == 12
     assert rows[0] == ["gold of focal", "silver", "3.5"]
+    assert cells(opened, "within") == [[LONG, f"{LONG}, alike", "1.5"]]
+    assert cells(opened, "bands") == [
+        ["one", "30", "0.500", "0.250"],
+        ["more than one", "14", "0.400", "0.200"],
+        ["2-4", "14", "0.400", "0.200"],
+    ]
+    assert cells(opened, "deciles")[0] == ["1", "3", "9 to 2", "0.500", "0.250"]
+    told = opened.execute_script("return document.getElementById('confusions').innerText")
+    assert told.startswith("focal: 90.5 confusions in all, 1.5 of them")
+
+
+def test_interval_and_p_are_seen_when_ticked(opened):
+    cell = "tr[data-loss=focal] td[data-column=macro_f1]"
+    assert "p = 0.010" not in seen(opened, cell)[0]
+    click(opened, "#intervals")
+    for part in ("0.450 to 0.560", "+0.100", "p = 0.010"):
+        assert part in seen(opened, cell)[0]
+
+
+def test_what_is_worse_has_another_colour_than_what_is_better_even_if_it_is_higher(opened):
+    click(opened, ".columns input[data-column=ranking_loss]")
+    row = "tr[data-loss=focal]"
+    better, worse = (
+        seen(opened, f"{row} td[data-column={key}] .sign") for key in ("macro_f1", "ranking_loss")
+    )
+    assert better[0] == worse[0] == "▲"
+    assert better[1] != worse[1]
+
+
+def test_unlike_loss_says_why_in_its_row(opened):
+    assert WHY in seen(opened, f"tr[data-loss={UNLIKE}] th")[0]
+
+
+@pytest.mark.parametrize("table", ["#within", "#losses tbody"])
+def test_names_leave_room_for_figures_on_a_phone(browser, address, table):
+    resize(browser, 390)
+    browser.get(address)
+    widths = browser.execute_script(
+        "return [...document.querySelectorAll(`${arguments[0]} th`)].map(e => e.offsetWidth)", table
+    )
+    assert max(widths) < 200
 
 
 def test_theme_follows_the_system_until_a_reader_chooses_and_is_remembered(opened, address):

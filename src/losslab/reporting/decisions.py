@@ -5,14 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-RULES = {
-    "own": "0.5",
-    "tuned": "one tuned threshold",
-    "per_label": "a threshold per label",
-    "top_k": "the k likeliest",
-    "likeliest": "the likeliest",
-}
-"""Decision rules as people call them."""
+from losslab.reporting.definitions import RULES
 
 
 def tabulate_rules(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -28,7 +21,7 @@ def tabulate_rules(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def list_decisions(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
-    """Macro-F1 by rule for the page's table: names of rules, and a row of cells per loss."""
+    """Macro-F1 by rule for the page's table: the rules, and a row of cells per loss."""
     own = rules[rules["metric"] == "macro_f1"].set_index(["loss", "rule"])
     names = [rule for rule in RULES if rule in set(rules["rule"])]
     rows = []
@@ -37,7 +30,7 @@ def list_decisions(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
         best = max((cell["test"] for cell in found if cell is not None), default=None)
         cells = [None if cell is None else _cell(cell, best) for cell in found]
         rows.append({"loss": loss, "cells": cells})
-    return {"names": [RULES[rule] for rule in names], "rows": rows if names else []}
+    return {"rules": names, "rows": rows if names else []}
 
 
 def _cell(cell: pd.Series, best: float | None) -> dict[str, Any]:

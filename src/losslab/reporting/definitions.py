@@ -39,12 +39,13 @@ METRICS = {
     "average_precision": Metric(
         "average precision",
         "How many of the labels ranked at or above a true one are true, averaged over a document's "
-        "true labels, then over documents. It looks at the ranking only, at no threshold.",
+        "true labels, then over documents. It looks at the ranking only, at no threshold. A document "
+        "without labels counts as 0.",
     ),
     "ranking_loss": Metric(
         "ranking loss",
         "The share of pairs of a true and a false label of a document that are ranked the wrong "
-        "way round. Lower is better.",
+        "way round. A document with no label, or with all, counts as 0. Lower is better.",
         lower_is_better=True,
     ),
     "weighted_f1": Metric(
@@ -52,7 +53,8 @@ METRICS = {
     ),
     "example_f1": Metric(
         "example F1",
-        f"{_F1} Computed for each document over its labels, then averaged over documents.",
+        f"{_F1} Computed for each document over its labels, then averaged over documents. A document "
+        "with neither labels nor predictions counts as 1.",
     ),
     "subset_accuracy": Metric(
         "subset accuracy", "The share of documents whose whole set of labels is exactly right."
@@ -66,7 +68,31 @@ METRICS = {
     },
 }
 
+RULES = {
+    "own": Metric("0.5", "A label is predicted where its probability is above 0.5."),
+    "tuned": Metric(
+        "one tuned threshold",
+        "A label is predicted where its score is above one threshold, the same for all labels, that "
+        "of best micro-F1 on validation. All other tables and figures compare losses by this rule.",
+    ),
+    "per_label": Metric(
+        "a threshold per label",
+        "Each label has the threshold of its best F1 on validation, drawn towards the tuned one, the "
+        "more the fewer validation documents carry the label.",
+    ),
+    "top_k": Metric(
+        "the k likeliest",
+        "The k labels of highest score are predicted for every document; k by micro-F1 on validation.",
+    ),
+    "likeliest": Metric(
+        "the likeliest",
+        "The one label of highest score is predicted: every document has one label.",
+    ),
+}
+"""Decision rules: how scores become labels."""
+
 TERMS = {
+    **{f"rule/{key}": rule for key, rule in RULES.items()},
     "seeds": Metric(
         "seeds",
         "How often the loss was trained. Seeds differ in initial weights and the order of batches, "
@@ -97,6 +123,47 @@ TERMS = {
     "difference": Metric(
         "difference to the reference",
         "A loss's value less that of the reference, on the same test documents.",
+    ),
+    "interval": Metric(
+        "interval",
+        "The range a value has over many resamples of the test documents, which are drawn with "
+        "replacement: what other test documents would change, not what other training documents or "
+        "seeds would. Where no resamples are known: mean ± standard deviation over seeds.",
+    ),
+    "p": Metric(
+        "p",
+        "Twice the share of resamples of the test documents in which the difference to the reference "
+        "falls on the other side of 0, corrected for the number of losses (Holm). Below 0.05 the "
+        "difference is called more than chance explains, and marked by an arrow.",
+    ),
+    "macro_f1_absent_as_one": Metric(
+        "macro-F1, absent as 1",
+        "Macro-F1 in the other reading: a label with neither positives nor predictions counts as 1.",
+    ),
+    "undefined_rows": Metric(
+        "undefined documents",
+        "Test documents with neither labels nor predictions, the mean over seeds. Their F1 is 0 / 0; "
+        "example F1 counts them as 1.",
+    ),
+    "undefined_labels": Metric(
+        "undefined labels",
+        "Labels with neither test documents nor predictions, the mean over seeds. Their F1 is 0 / 0; "
+        "macro-F1 counts them as 0.",
+    ),
+    "confusion": Metric(
+        "confused labels",
+        "In how many test documents the first label was missed and the second wrongly predicted, the "
+        "mean over seeds.",
+    ),
+    "band_macro_f1": Metric(
+        "macro-F1 of some documents",
+        "The mean F1 over all labels, on these documents only. Labels that none of them carries "
+        "count as 0, so that rows of few documents are low: compare losses within a row, not rows.",
+    ),
+    "decile": Metric(
+        "tenth of the labels",
+        "Labels in the order of their training documents, the most frequent tenth first. Macro-F1 is "
+        "the mean over the labels of the tenth; those without test documents count as 0.",
     ),
 }
 """What else a page shows."""

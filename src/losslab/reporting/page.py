@@ -16,6 +16,7 @@ from plotly.offline import get_plotlyjs
 from losslab.reporting.answers import find_answers
 from losslab.reporting.decisions import list_decisions
 from losslab.reporting.definitions import COLUMNS, METRICS, TERMS
+from losslab.reporting.mistakes import list_mistakes, tell_undefined
 from losslab.reporting.rows import FACTS, list_rows
 from losslab.reporting.style import GROUP_COLOURS
 from losslab.reporting.table import show, unlike
@@ -33,8 +34,6 @@ SHOWN = (
 """Columns a reader finds open; the others are a click away."""
 AT_FIRST = 5
 """Losses in colour when the page opens, the best ones, besides the reference."""
-MOST_PAIRS = 12
-"""Confused pairs of labels that are shown."""
 MOST_LABELS = 600
 """Labels of the scatter plot, spread evenly over their frequencies where there are more."""
 
@@ -108,6 +107,8 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         rows=rows,
         interval=results.interval,
         decisions=_decisions(results),
+        likeliest=results.rules is not None and bool((results.rules["rule"] == "likeliest").any()),
+        undefined=tell_undefined(results.comparison),
         tested=bool(results.standings["p"].notna().any()),
         answers=find_answers(results.standings, results.reference),
         compared=len(rows) - len(unlike(results.comparison)),
@@ -127,7 +128,7 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
 
 def _decisions(results: ResultPart) -> dict[str, Any]:
     if results.rules is None:
-        return {"names": [], "rows": []}
+        return {"rules": [], "rows": []}
     return list_decisions(results.rules, results.comparison["loss"].tolist())
 
 
@@ -152,14 +153,9 @@ def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
         "atFirst": [*best, *reference],
         "groups": GROUP_COLOURS,
         "labels": results.label_scores.iloc[:: max(step, 1)].round(4).to_dict("list"),
-        "errors": {loss: _mistakes(own) for loss, own in results.errors.items()},
+        "errors": {loss: list_mistakes(own) for loss, own in results.errors.items()},
         "figures": {name: _plain(figure) for name, figure in figures.items()},
     }
-
-
-def _mistakes(errors: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a loss's errors what the page shows."""
-    return {"pairs": errors["pairs"][:MOST_PAIRS], "bands": errors["by_number_of_labels"]}
 
 
 def _plain(figure: go.Figure) -> dict[str, Any]:

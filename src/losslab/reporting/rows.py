@@ -5,14 +5,22 @@ from typing import Any
 import pandas as pd
 
 from losslab.losses import LOSSES
-from losslab.reporting.definitions import COLUMNS
+from losslab.reporting.definitions import COLUMNS, METRICS
 from losslab.reporting.score_figures import calibration_error
-from losslab.reporting.standings import SURE
+from losslab.reporting.standings import SURE, tell_p
 from losslab.reporting.table import show, unlike
 
-FACTS = ("calibration_error", "best_epoch", "minutes", "seeds")
-"""Columns of a loss that are no metric."""
-DIGITS = {"best_epoch": 0, "seeds": 0, "minutes": 2}
+FACTS = (
+    "macro_f1_absent_as_one",
+    "undefined_rows",
+    "undefined_labels",
+    "calibration_error",
+    "best_epoch",
+    "minutes",
+    "seeds",
+)
+"""Columns of a loss that it is not ranked by."""
+DIGITS = {"best_epoch": 0, "seeds": 0, "minutes": 2, "undefined_rows": 1, "undefined_labels": 1}
 
 
 def list_rows(
@@ -56,6 +64,7 @@ def _cell(place: pd.Series, record: dict[str, Any], key: str, several: bool) -> 
         "spread": "" if spread is None or pd.isna(spread) else f"± {spread:.3f}",
         "best": several and pd.notna(place["rank"]) and bool(place["rank"] == 1),
         "mark": _mark(place) if several else "",
+        "better": (place["difference"] < 0) == METRICS[key].lower_is_better,
         "told": _told(place),
     }
 
@@ -67,16 +76,16 @@ def _mark(place: pd.Series) -> str:
     return "▲" if place["difference"] > 0 else "▼"
 
 
-def _told(place: pd.Series) -> str:
-    """The interval and the test, where there are any."""
+def _told(place: pd.Series) -> list[str]:
+    """Interval, difference to the reference and its p, where there are any."""
     words = []
     if pd.notna(place["low"]):
         words.append(f"{place['low']:.3f} to {place['high']:.3f}")
     if pd.notna(place["difference"]):
-        words.append(f"{place['difference']:+.3f} against the reference")
+        words.append(f"{place['difference']:+.3f}")
     if pd.notna(place["p"]):
-        words.append(f"p = {place['p']:.3f}")
-    return ", ".join(words)
+        words.append(tell_p(place["p"]))
+    return words
 
 
 def _fact(record: dict[str, Any], key: str) -> dict[str, Any]:
@@ -88,5 +97,5 @@ def _fact(record: dict[str, Any], key: str) -> dict[str, Any]:
         "spread": "",
         "best": False,
         "mark": "",
-        "told": "",
+        "told": [],
     }

@@ -82,6 +82,15 @@ def best_of(standings: pd.DataFrame, metric: str) -> dict[str, Any]:
     return {key: None if pd.isna(value) else value for key, value in row.to_dict().items()}
 
 
+def tell_p(p: float) -> str:
+    """A p as people read it.
+
+    >>> tell_p(0.0123), tell_p(0.0001)
+    ('p = 0.012', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def verdict(best: Mapping[str, Any], reference: str | None) -> str:
     """How sure we are that the best loss differs from the reference, in a few words."""
     if best["difference"] is None or reference is None:
@@ -89,9 +98,8 @@ def verdict(best: Mapping[str, Any], reference: str | None) -> str:
     if best["loss"] == reference:
         return "no other loss does better"
     if best["p"] is not None:
-        told = "p < 0.001" if best["p"] < 0.001 else f"p = {best['p']:.3f}"
-        sure = best["p"] < SURE
-        return f"{'more than chance explains' if sure else 'chance may explain it'} ({told})"
+        sure = "more than chance explains" if best["p"] < SURE else "chance may explain it"
+        return f"{sure} ({tell_p(best['p'])})"
     if best["low"] is None:
         return "one seed, untested"
     return "untested"

@@ -16,6 +16,14 @@ SHORT = [
     "average_precision",
 ]
 """Those that fit a terminal."""
+ASIDE = (
+    "macro_f1_absent_as_one",
+    "undefined_rows",
+    "undefined_labels",
+    "rows_without_labels",
+    "labels_without_positives",
+)
+"""What the conventions for undefined cases concern; no loss is ranked by it."""
 
 
 def compare(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -27,7 +35,7 @@ def compare(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     rows = []
     for name, result in metrics.items():
         row: dict[str, Any] = {"loss": name, "seeds": len(result["seeds"])}
-        for key in ("best_epoch", *COLUMNS):
+        for key in ("best_epoch", *COLUMNS, *ASIDE):
             row[key] = result["mean"][key]
             row[f"{key}_std"] = result["std"][key]
         rows.append(row)

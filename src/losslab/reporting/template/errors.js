@@ -1,11 +1,12 @@
 // The mistakes of one loss, which the reader chooses.
 function fillRows(id, rows) {
+  if (!rows.length) rows = [["none"]];
   document.getElementById(id).replaceChildren(...rows.map(cells => {
     const row = document.createElement("tr");
     row.append(...cells.map((text, place) => {
       const cell = document.createElement(place ? "td" : "th");
       if (!place) { cell.scope = "row"; cell.className = "name"; }
-      else if (Number.isNaN(Number(text))) cell.className = "words";
+      else if (/^(pairs|within)$/.test(id) && place === 1) cell.className = "words";
       cell.textContent = text;
       return cell;
     }));
@@ -15,8 +16,14 @@ function fillRows(id, rows) {
 
 function showErrors(loss) {
   const own = data.errors[loss], number = value => Number(value).toLocaleString("en", { maximumFractionDigits: 1 });
-  fillRows("pairs", own.pairs.map(pair => [pair.missed, pair.predicted, number(pair.documents)]));
-  fillRows("bands", own.bands.map(band => [band.labels, number(band.documents), band.micro_f1.toFixed(3), band.macro_f1.toFixed(3)]));
+  const told = pair => [pair.missed, pair.predicted, number(pair.documents)], scores = part => [part.micro_f1.toFixed(3), part.macro_f1.toFixed(3)];
+  const span = part => part.least_frequent === part.most_frequent ? `${part.most_frequent}` : `${part.most_frequent} to ${part.least_frequent}`;
+  fillRows("pairs", own.pairs.map(told));
+  fillRows("within", own.within.map(told));
+  fillRows("bands", own.bands.map(band => [band.labels, number(band.documents), ...scores(band)]));
+  fillRows("deciles", own.deciles.map(part => [part.decile, number(part.labels), span(part), ...scores(part)]));
+  document.getElementById("confusions").textContent =
+    `${loss}: ${number(own.confusions)} confusions in all, ${number(own.confusionsWithin)} of them between labels that are alike.`;
 }
 
 const mistaken = document.getElementById("errors-loss");

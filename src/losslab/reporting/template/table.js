@@ -29,6 +29,7 @@ function filterRows() {
   document.getElementById("count").textContent = `${shown} of ${body.rows.length} losses`;
 }
 
+document.getElementById("intervals").addEventListener("change", event => table.classList.toggle("intervals", event.target.checked));
 for (const button of table.querySelectorAll(".sort")) button.addEventListener("click", () => sortBy(button));
 for (const id of ["find", "family"]) document.getElementById(id).addEventListener("input", filterRows);
 for (const box of document.querySelectorAll(".columns input")) {
