@@ -16,8 +16,9 @@ from losslab.training.budget import Budget, Regularisers
 from losslab.training.errors import NonFiniteLossError
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.fit import fit
-from losslab.training.loop import learning_rate_factor
+from losslab.training.loop import SKIPPED_AT_MOST, Loop
 from losslab.training.network import ModelWithLoss, load_weights, predict_scores
+from losslab.training.optimizer import learning_rate_factor, make_optimizer
 
 NONE = Regularisers(rdrop=0, adversarial=0, radius=0.1)
 BUDGET = Budget(
@@ -237,12 +238,12 @@ def test_regularisers_ask_for_agreement(weights):
     values = {}
     for name, module in {"plain": plain, "strict": strict}.items():
         torch.manual_seed(0)
-        values[name] = torch.stack([module(**batch)[0] for _ in range(20)]).mean()
+        values[name] = torch.stack([module(**batch) for _ in range(20)]).mean()
     assert values["strict"] > values["plain"]
     (values["strict"] - values["plain"]).backward()
     assert strict.model.layers[1].weight.grad.isfinite().all()
     strict.eval()
-    assert strict(**batch)[0] == plain.eval()(**batch)[0]
+    assert strict(**batch) == plain.eval()(**batch)
 
 
 def test_losses_of_a_whole_batch_get_larger_ones():
@@ -298,13 +299,22 @@ def test_learning_rate_warms_up_and_follows_its_schedule(schedule, expected):
     assert [learning_rate_factor(budget, step, 10) for step in range(10)] == pytest.approx(expected)
 
 
-def test_half_precision_leaves_the_loss_in_float32():
-    loss = Remembers()
-    train(
-        "remembers",
-        make_network=lambda: network(loss),
-        changed={"epochs": 1, "precision": "bfloat16"},
-    )
+@pytest.mark.parametrize(
+    ("weights", "passes"),
+    [
+        ({}, [torch.bfloat16]),
+        ({"rdrop": 1.0}, [torch.bfloat16] * 2),
+        ({"adversarial": 1.0}, [torch.bfloat16, torch.float32, torch.bfloat16]),
+    ],
+)
+def test_half_precision_is_for_the_model_and_not_for_the_loss(weights, passes):
+    loss, computed = Remembers(), []
+    module = network(loss, regularisers=NONE.model_copy(update=weights))
+    module.model.layers.register_forward_hook(lambda *call: computed.append(call[-1].dtype))
+    changed = {"epochs": 1, "precision": "bfloat16"}
+    train("remembers", make_network=lambda: module, changed=changed)
+    assert computed[: len(passes)] == passes
+    assert computed[-1] == torch.bfloat16
     assert set(loss.types) == {torch.float32}
 
 
@@ -333,3 +343,131 @@ def test_best_weights_stay_when_a_later_epoch_fails(tmp_path):
     with pytest.raises(NonFiniteLossError, match="step 7"):
         train("blows", make_network=lambda: network(BlowsUp(at=8)), folder=tmp_path)
     assert "model.layers.1.weight" in load_file(tmp_path / "seed_1/best.safetensors")
+    with pytest.raises(NonFiniteLossError, match="step 1"):
+        train("blows", make_network=lambda: network(BlowsUp(at=1)), folder=tmp_path)
+    assert not (tmp_path / "seed_1/best.safetensors").exists()
+
+
+def test_logits_that_failed_are_told_as_they_were():
+    module = network(build_loss("bce"))
+
+    def spoil(layers, inputs, logits):
+        logits = logits * 0 + torch.tensor([-2.0, 5.0, 1.0])
+        logits[0] = torch.tensor([torch.nan, torch.inf, torch.inf])
+        return logits
+
+    module.model.layers.register_forward_hook(spoil)
+    with pytest.raises(NonFiniteLossError, match="logits from -2 to 5, 1 NaN, 2 infinite, largest"):
+        train("bce", make_network=lambda: module)
+
+
+class Steep(Loss):
+    """A finite loss whose gradient is not, from one of its batches on."""
+
+    def __init__(self, start=3):
+        super().__init__()
+        self.start, self.calls = start, 0
+
+    def forward(self, logits, targets, context=None):
+        self.calls += 1
+        return (logits * 0 if self.calls >= self.start else logits.square() + 1).sqrt().mean()
+
+
+@pytest.mark.parametrize(("precision", "step"), [("float32", 3), ("float16", 3 + SKIPPED_AT_MOST)])
+def test_a_gradient_that_is_not_finite_stops_the_training(precision, step, tmp_path):
+    changed = {"precision": precision, "batch_size": 2}
+    with pytest.raises(NonFiniteLossError, match=f"step {step}: the norm of the gradient is nan"):
+        train("steep", make_network=lambda: network(Steep()), changed=changed, folder=tmp_path)
+    kept = load_file(tmp_path / "seed_1/weights.safetensors")
+    assert all(weight.isfinite().all() for weight in kept.values())
+
+
+def loop_of(module, **changed):
+    budget = BUDGET.model_copy(update=changed)
+    return Loop(module, separable(100, seed=0), budget=budget, batch_size=16, seed=0, title="")
+
+
+def test_gradients_are_clipped():
+    module = network(Scaled())
+    module.loss.scale.data.fill_(1e4)
+    loop = loop_of(module, max_grad_norm=0.25)
+    loop.train_on([np.arange(16)], 0)
+    norms = [parameter.grad.norm() for parameter in module.parameters()]
+    assert torch.stack(norms).norm().item() == pytest.approx(0.25, rel=1e-4)
+
+
+def test_matrices_decay_and_biases_norms_and_losses_do_not():
+    module = network(Scaled())
+    module.model.layers.append(torch.nn.LayerNorm(3))
+    names = {parameter: name for name, parameter in module.named_parameters()}
+    groups = make_optimizer(module, BUDGET.model_copy(update={"weight_decay": 0.1})).param_groups
+    decay = {names[p]: group["weight_decay"] for group in groups for p in group["params"]}
+    assert decay.pop("model.layers.1.weight") == 0.1
+    left = ["loss.scale", "model.layers.1.bias", "model.layers.2.bias", "model.layers.2.weight"]
+    assert sorted(decay) == left
+    assert set(decay.values()) == {0.0}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_model_is_compiled_where_it_is_asked_for(asked, monkeypatch):
+    compiled = []
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda *module, **how: compiled.append(how))
+    loop_of(network(build_loss("bce")), compile=asked)
+    assert compiled == ([{"dynamic": True}] if asked else [])
+
+
+def test_an_epoch_has_no_more_parts_than_batches():
+    fitted = train(changed={"epochs": 2, "batch_size": 50, "evaluations_per_epoch": 5})
+    assert fitted.history["epoch"].tolist() == [0.5, 1, 1.5, 2]
+    assert (fitted.history["train_loss"] > 0).all()
+
+
+def test_large_targets_are_judged_without_being_made_dense(monkeypatch):
+    monkeypatch.setattr("losslab.training.batches.SMALL", 0)
+    dense = separable(600, seed=1)
+    targets = sparse.csr_array(dense.targets.dense())
+    features = dense.inputs(np.arange(600))["features"].numpy()
+    large = Documents({"embeddings": features}, targets, np.arange(600))
+    seen = []
+
+    def look(truth, scores):
+        seen.append((truth, scores))
+        return judge(truth, scores)
+
+    loop = loop_of(network(build_loss("bce")))
+    assert loop.evaluate(large, look) == loop.evaluate(dense, look)
+    (truth, scores), (_, again) = seen
+    assert sparse.issparse(truth)
+    assert scores.dtype == np.float32
+    np.testing.assert_array_equal(scores, again)
+    logits = loop.network.model(**dense.inputs(np.arange(600))).detach()
+    np.testing.assert_allclose(scores, logits.sigmoid(), rtol=1e-6)
+
+
+class Travels(Loss):
+    """Knows where it was moved to, and scores logits of that place only."""
+
+    place = "cpu"
+
+    def _apply(self, move, recurse=True):
+        self.place = move(torch.zeros(())).device.type
+        return super()._apply(move, recurse)
+
+    def scores(self, logits):
+        assert logits.device.type == self.place
+        return logits
+
+
+class Elsewhere(Probe):
+    """A model that answers from any device."""
+
+    def forward(self, **inputs):
+        return torch.ones(len(inputs["features"]), 3)
+
+
+def test_scores_are_made_on_the_cpu_wherever_the_network_is(monkeypatch):
+    monkeypatch.setattr("losslab.training.network.default_device", lambda: torch.device("meta"))
+    model = Elsewhere(width=4, labels=3, hidden=0, dropout=0.0)
+    module = ModelWithLoss(model, Travels(), regularisers=NONE)
+    inputs = Embeddings(np.zeros((2, 4), dtype=np.float32), np.arange(2))
+    assert predict_scores(module, inputs).tolist() == [[1.0] * 3] * 2

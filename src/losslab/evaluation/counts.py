@@ -14,8 +14,11 @@ Matrix = np.ndarray | sparse.sparray
 BLOCK = 2**22  # entries of a documents x labels matrix that are looked at together
 
 
-def count(truth: np.ndarray, guess: np.ndarray, axis: int) -> Counts:
-    """True positives, false positives and false negatives along an axis of boolean matrices."""
+def count(truth: np.ndarray, guess: np.ndarray, axis: int | None) -> Counts:
+    """True positives, false positives and false negatives along an axis of boolean matrices.
+
+    Of all entries where ``axis`` is None.
+    """
     hits = (truth & guess).sum(axis=axis)
     return hits, guess.sum(axis=axis) - hits, truth.sum(axis=axis) - hits
 

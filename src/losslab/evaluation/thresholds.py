@@ -4,7 +4,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from losslab.evaluation.counts import count, macro_f1, micro_f1, row_blocks
+from losslab.evaluation.counts import (
+    Counts,
+    Matrix,
+    count,
+    dense_rows,
+    macro_f1,
+    micro_f1,
+    row_blocks,
+)
 
 
 def threshold_grid(lowest: float, highest: float, step: float) -> np.ndarray:
@@ -16,17 +24,20 @@ def threshold_grid(lowest: float, highest: float, step: float) -> np.ndarray:
     return np.round(np.arange(int((highest - lowest) / step + 1e-9) + 1) * step + lowest, 10)
 
 
-def tune_threshold(targets: np.ndarray, scores: np.ndarray, grid: np.ndarray | None) -> float:
+def tune_threshold(targets: Matrix, scores: np.ndarray, grid: np.ndarray | None) -> float:
     """The threshold of best micro-F1 under ``score > threshold``; the lowest wins a tie.
 
     Tried are those of ``grid`` or, for scores without a natural cut, all there are.
     """
     if targets.shape != scores.shape:
         raise ValueError(f"targets {targets.shape} and scores {scores.shape} differ")
-    truth = targets.astype(bool)
     if grid is None:
-        return best_cut(truth, scores)
-    reached = [micro_f1(count(truth, scores > cut, axis=0)) for cut in grid]
+        return best_cut(dense_rows(targets, slice(None)), scores)
+    totals = np.zeros((len(grid), 3), dtype=np.int64)
+    for block in row_blocks(*scores.shape):
+        truth, part = dense_rows(targets, block), scores[block]
+        totals += np.array([count(truth, part > cut, axis=None) for cut in grid])
+    reached = [micro_f1((hits, wrong, missed)) for hits, wrong, missed in totals]
     return float(grid[int(np.argmax(reached))])
 
 
@@ -79,7 +90,7 @@ def most_likely(scores: np.ndarray) -> np.ndarray:
 
 
 def judge_epoch(
-    targets: np.ndarray,
+    targets: Matrix,
     scores: np.ndarray,
     *,
     grid: np.ndarray | None,
@@ -88,14 +99,25 @@ def judge_epoch(
 ) -> dict[str, float]:
     """Micro- and macro-F1 of validation scores under the protocol the test split is judged by.
 
-    ``groups``: label indices by name; adds ``<group>_micro_f1`` and ``<group>_macro_f1``.
+    ``targets`` may be sparse: they are looked at a block of documents at a time. ``groups``: label
+    indices by name; adds ``<group>_micro_f1`` and ``<group>_macro_f1``.
     """
     cut = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
-    guess = scores > np.float64(cut["threshold"]) if cut else most_likely(scores)
-    counts = count(targets.astype(bool), guess, axis=0)
+    counts = _count_labels(targets, scores, cut.get("threshold"))
     figures = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
     for name, labels in (groups or {}).items():
         hits, wrong, missed = (figure[labels] for figure in counts)
         figures[f"{name}_micro_f1"] = micro_f1((hits, wrong, missed))
         figures[f"{name}_macro_f1"] = macro_f1((hits, wrong, missed))
     return {**figures, **cut}
+
+
+def _count_labels(targets: Matrix, scores: np.ndarray, cut: float | None) -> Counts:
+    """Counts by label, of what lies above ``cut`` or, without one, of the likeliest label."""
+    totals = np.zeros((3, scores.shape[1]), dtype=np.int64)
+    for block in row_blocks(*scores.shape):
+        part = scores[block]
+        guess = most_likely(part) if cut is None else part > np.float64(cut)
+        totals += count(dense_rows(targets, block), guess, axis=0)
+    hits, wrong, missed = totals
+    return hits, wrong, missed

@@ -80,6 +80,10 @@ class _Rows:
         block = self.dense(places)
         return torch.from_numpy(np.asarray(block, dtype=np.float32))
 
+    def matrix(self) -> Any:
+        """All rows; sparse where they are kept so."""
+        return self._column if sparse.issparse(self._column) else self.dense()
+
     def dense(self, places: np.ndarray | slice = slice(None)) -> np.ndarray:
         chosen = self._rows[places]
         block = self._column(chosen) if callable(self._column) else self._column[chosen]

@@ -91,11 +91,12 @@ def batch_size(budget: Budget, documents: int, *, whole: bool) -> int:
 def _run(loop: Loop, record: "_Record", validation: Documents, judge: Judge) -> None:
     start = perf_counter()
     for epoch in range(loop.budget.epochs):
-        for part, batches in enumerate(loop.parts(), start=1):
+        parts = loop.parts()
+        for part, batches in enumerate(parts, start=1):
             figures = loop.train_on(batches, epoch)
             figures["train_seconds"] = perf_counter() - start
             figures |= loop.evaluate(validation, judge)
-            record.add(_number(epoch + part / loop.budget.evaluations_per_epoch), figures)
+            record.add(_number(epoch + part / len(parts)), figures)
             loop.bar.set_postfix(macro_f1=f"{figures['validation_macro_f1']:.3f}", refresh=False)
         if record.is_over():
             return
@@ -142,7 +143,7 @@ def _explain(
     """The error to show; what is needed to look into it is saved first."""
     training = loop.module.training
     place = f"step {loop.step + 1}" if training else f"validation after step {loop.step}"
-    message = f"{record.name}, seed {record.seed}, {place}: {fault.describe(loop.network, labels)}"
+    message = f"{record.name}, seed {record.seed}, {place}: {fault.describe(labels)}"
     if folder is not None:
         kept = folder / f"seed_{record.seed}"
         facts = {"loss": record.name, "seed": record.seed, "step": loop.step, "fault": message}

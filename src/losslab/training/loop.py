@@ -1,8 +1,8 @@
 """The training loop: steps of one optimiser, a validation, the best epoch so far."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
-from math import cos, pi
 from time import perf_counter
 from typing import Any
 
@@ -18,16 +18,35 @@ from losslab.training.batches import Documents, shuffled_batches
 from losslab.training.budget import Budget
 from losslab.training.network import ModelWithLoss
 from losslab.training.non_finite import NonFinite
+from losslab.training.optimizer import learning_rate_factor, make_optimizer
 from losslab.training.processes import (
+    as_the_first,
     gather_objects,
     own_device,
+    own_share,
     process_count,
     process_rank,
     together,
 )
 
-Judge = Callable[[np.ndarray, np.ndarray], Mapping[str, float]]
+Judge = Callable[[Any, np.ndarray], Mapping[str, float]]
 LEAST_EVALUATION_BATCH = 256
+SKIPPED_AT_MOST = 20  # steps in a row: a scale of 2**16 has come down to 2**-4 by then
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Documents as a process has scored them; with a ``fault``, their logits instead."""
+
+    places: np.ndarray
+    scores: np.ndarray
+    loss: float
+    fault: str | None
+
+    def refuse_faults(self, documents: Documents) -> None:
+        """Stop where there is a fault."""
+        if self.fault:
+            raise NonFinite(self.fault, documents, self.places, torch.from_numpy(self.scores))
 
 
 class Loop:
@@ -57,6 +76,7 @@ class Loop:
             network.model.compile(dynamic=True)
         self.optimizer = make_optimizer(network, budget)
         self.module = together(network, self.device)
+        self.skipped = 0
         self.step, self.steps = 0, budget.epochs * len(self._batches())
         self.random = np.random.default_rng(seed)
         hidden = True if process_rank() else None
@@ -66,82 +86,105 @@ class Loop:
         return shuffled_batches(self.train.lengths, self.batch_size, random=self.random)
 
     def parts(self) -> list[list[np.ndarray]]:
-        """The batches of a new epoch, cut where it is evaluated."""
+        """The batches of a new epoch, cut where it is evaluated; no part is empty."""
         batches = self._batches()
         cuts = np.linspace(0, len(batches), self.budget.evaluations_per_epoch + 1).round()
-        return [batches[int(a) : int(b)] for a, b in pairwise(cuts)]
+        return [batches[int(a) : int(b)] for a, b in pairwise(np.unique(cuts))]
 
     def train_on(self, batches: list[np.ndarray], epoch: int) -> dict[str, float]:
         """Take a step on each batch; the figures of these steps."""
         start, rows, total = perf_counter(), 0, 0.0
         self.module.train()
         for places in batches:
-            total += self._take_step(_own_share(places), epoch)
+            total += self._take_step(places, epoch)
             rows += len(places)
             self.bar.update()
         return {
-            "train_loss": total / max(len(batches), 1),
+            "train_loss": total / len(batches),
             "train_learning_rate": self.optimizer.param_groups[0]["lr"],
             "train_documents_per_second": rows / (perf_counter() - start),
             "train_memory_gb": _memory(self.device),
         }
 
     def _take_step(self, places: np.ndarray, epoch: int) -> float:
-        batch = self._move(self.train.batch(places))
+        batch = self._move(self.train.batch(own_share(places)))
         batch["context"]["epoch"] = epoch
         if self.step < self.budget.soft_targets_from_step and "soft_targets" in batch["context"]:
             batch["context"]["soft_targets"] = None
         try:
             with self._autocast():
-                loss, _ = self.module(**batch)
+                loss = self.module(**batch, total=len(places))
         except NaNLogitsError as error:
-            raise NonFinite(str(error), self.train, places) from error
+            raise self._fault(str(error), places) from error
         value = loss.item()
         if not np.isfinite(value):
-            raise NonFinite(f"the loss is {value}", self.train, places)
-        self._update(loss)
+            raise self._fault(f"the loss is {value}", places)
+        self._update(loss, places)
         return value
 
-    def _update(self, loss: Tensor) -> None:
+    def _fault(self, fault: str, places: np.ndarray) -> NonFinite:
+        return NonFinite(fault, self.train, places, self.network.last_logits)
+
+    def _update(self, loss: Tensor, places: np.ndarray) -> None:
         rate = self.budget.learning_rate * learning_rate_factor(self.budget, self.step, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.optimizer.zero_grad()
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
-        nn.utils.clip_grad_norm_(self.module.parameters(), self.budget.max_grad_norm)
+        norm = nn.utils.clip_grad_norm_(self.module.parameters(), self.budget.max_grad_norm)
+        self._watch(norm.item(), places)
         self.scaler.step(self.optimizer)
         self.scaler.update()
         self.step += 1
 
+    def _watch(self, norm: float, places: np.ndarray) -> None:
+        """Stop at a gradient that is not finite; a scaler may first look for a better scale."""
+        self.skipped = 0 if np.isfinite(norm) else self.skipped + 1
+        if self.skipped > (SKIPPED_AT_MOST if self.scaler.is_enabled() else 0):
+            raise self._fault(f"the norm of the gradient is {norm}", places)
+
     def evaluate(self, documents: Documents, judge: Judge) -> dict[str, float]:
         """Validation figures: the loss, and what ``judge`` makes of targets and scores."""
         self.module.eval()
-        batches = ordered_batches(documents.lengths, max(self.batch_size, LEAST_EVALUATION_BATCH))
-        with torch.inference_mode(), self._autocast():
-            own = [
-                self._score(documents, batch)
-                for batch in batches[process_rank() :: process_count()]
-            ]
-        parts = gather_objects(own)
-        places = np.concatenate([part[0] for part in parts])
-        scores = np.concatenate([part[1] for part in parts])[np.argsort(places)]
-        loss = sum(part[2] * len(part[0]) for part in parts) / len(places)
-        judged = judge(documents.targets.dense(), scores)
+        scores, loss = self._score_all(documents)
+        leads = process_rank() == 0
+        judged = as_the_first(judge(documents.targets.matrix(), scores) if leads else None)
         figures = {"loss": loss, **judged}
         return {f"validation_{name}": value for name, value in figures.items()}
 
-    def _score(
-        self, documents: Documents, places: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, float]:
+    def _score_all(self, documents: Documents) -> tuple[np.ndarray, float]:
+        """Scores in float32, in the first process only, and the mean loss.
+
+        Processes exchange what they have after each batch: memory for all scores is taken once,
+        and a fault in one of them reaches all.
+        """
+        batches = ordered_batches(documents.lengths, max(self.batch_size, LEAST_EVALUATION_BATCH))
+        rank, count = process_rank(), process_count()
+        scores, total = np.empty((0, 0), dtype=np.float32), 0.0
+        for start in range(0, len(batches), count):
+            own = batches[start : start + count][rank : rank + 1]
+            for part in gather_objects([self._score(documents, places) for places in own]):
+                part.refuse_faults(documents)
+                total += part.loss * len(part.places)
+                if rank == 0:
+                    shape = (len(documents), part.scores.shape[1])
+                    scores = scores if len(scores) else np.empty(shape, dtype=np.float32)
+                    scores[part.places] = part.scores
+        return scores, total / len(documents)
+
+    def _score(self, documents: Documents, places: np.ndarray) -> Scored:
         batch = self._move(documents.batch(places))
-        try:
-            loss, logits = self.network(batch["inputs"], batch["targets"], {})
-        except NaNLogitsError as error:
-            raise NonFinite(str(error), documents, places) from error
-        if not torch.isfinite(loss):
-            raise NonFinite(f"the loss is {loss.item()}", documents, places)
-        return places, self.network.loss.scores(logits.double()).cpu().numpy(), loss.item()
+        loss, fault = float("nan"), None
+        with torch.inference_mode(), self._autocast():
+            try:
+                loss = self.network(**batch).item()
+                fault = None if np.isfinite(loss) else f"the loss is {loss}"
+            except NaNLogitsError as error:
+                fault = str(error)
+            logits = self.network.last_logits
+            shown = logits if fault else self.network.loss.scores(logits)
+        return Scored(places, shown.cpu().numpy(), loss, fault)
 
     def _autocast(self) -> torch.autocast:
         half = self.precision != torch.float32
@@ -154,41 +197,6 @@ class Loop:
         if isinstance(batch, dict):
             return {name: self._move(value) for name, value in batch.items()}
         return batch.to(self.device, non_blocking=True)
-
-
-def make_optimizer(network: ModelWithLoss, budget: Budget) -> torch.optim.Optimizer:
-    """AdamW: matrices decay; biases, norms and a loss's own parameters do not."""
-    decays, others = [], []
-    for name, parameter in network.named_parameters():
-        if parameter.requires_grad:
-            decay = parameter.ndim > 1 and not name.startswith("loss.")
-            (decays if decay else others).append(parameter)
-    groups = [
-        {"params": decays, "weight_decay": budget.weight_decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=budget.learning_rate, fused=_can_fuse(network))
-
-
-def learning_rate_factor(budget: Budget, step: int, steps: int) -> float:
-    """The share of the learning rate at ``step``: warm-up, then the schedule."""
-    warm = round(budget.warmup * steps)
-    if step < warm:
-        return (step + 1) / (warm + 1)
-    done = min((step - warm) / max(steps - warm, 1), 1.0)
-    if budget.schedule == "linear":
-        return 1 - done
-    return (1 + cos(pi * done)) / 2 if budget.schedule == "cosine" else 1.0
-
-
-def _can_fuse(network: nn.Module) -> bool:
-    return all(p.is_floating_point() and p.device.type != "mps" for p in network.parameters())
-
-
-def _own_share(places: np.ndarray) -> np.ndarray:
-    """This process's rows of a batch; all processes get the same number."""
-    count = process_count()
-    return places[: len(places) // count * count][process_rank() :: count]
 
 
 def _precision(asked: str) -> torch.dtype:

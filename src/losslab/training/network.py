@@ -38,49 +38,75 @@ class ModelWithLoss(nn.Module):
         self.loss = loss
         self.second_pass = needs_second_pass
         self.regularisers = regularisers
+        self.last_logits = torch.empty(0, 0)
 
     def forward(
-        self, inputs: Inputs, targets: Tensor, context: Mapping[str, Any]
-    ) -> tuple[Tensor, Tensor]:
-        """The loss in float32, and the logits of this process."""
-        logits = self.model(**inputs)
-        with torch.autocast(logits.device.type, enabled=False):
-            if not self.training:
-                return self.loss(logits.float(), targets), logits.float()
-            return self._training_loss(logits.float(), inputs, targets, context), logits
+        self,
+        inputs: Inputs,
+        targets: Tensor,
+        context: Mapping[str, Any],
+        total: int | None = None,
+    ) -> Tensor:
+        """The loss, in float32; ``last_logits`` are those it was computed of.
+
+        In training mode, ``total`` is the number of documents in the batch of all processes.
+        """
+        logits = self.model(**inputs).float()
+        if self.training:
+            return self._training_loss(logits, inputs, targets, context, total or len(logits))
+        self.last_logits = logits.detach()
+        with _full_precision(logits):
+            value: Tensor = self.loss(logits, targets)
+        return value
 
     def _training_loss(
-        self, logits: Tensor, inputs: Inputs, targets: Tensor, context: Mapping[str, Any]
+        self,
+        logits: Tensor,
+        inputs: Inputs,
+        targets: Tensor,
+        context: Mapping[str, Any],
+        total: int,
     ) -> Tensor:
         weights = self.regularisers
         second = self.model(**inputs).float() if self.second_pass or weights.rdrop else None
+        moved = self._move(logits.detach(), inputs) if weights.adversarial else None
+        everyone, truth, others, beyond = (
+            None if rows is None else gather_rows(rows, total)
+            for rows in (logits, targets, second, moved)
+        )
         known = {
-            name: gather_rows(value) if isinstance(value, Tensor) else value
+            name: gather_rows(value, total) if isinstance(value, Tensor) else value
             for name, value in context.items()
         }
-        everyone, truth = gather_rows(logits), gather_rows(targets)
-        others = gather_rows(second) if second is not None else None
         if self.second_pass:
             known["second_logits"] = others
-        value = self.loss(everyone, truth, known)
-        if weights.rdrop and others is not None:
-            value = (value + self.loss(others, truth, known)) / 2
-            value = value + weights.rdrop * self.loss.divergence(everyone, others).mean() / 2
-        if weights.adversarial:
-            moved = gather_rows(self._move(logits.detach(), inputs))
-            apart = self.loss.divergence(everyone.detach(), moved).mean()
-            value = value + weights.adversarial * apart
+        self.last_logits = everyone.detach()
+        with _full_precision(logits):
+            value = self.loss(everyone, truth, known)
+            if weights.rdrop:
+                value = (value + self.loss(others, truth, known)) / 2
+                value = value + weights.rdrop * self.loss.divergence(everyone, others).mean() / 2
+            if weights.adversarial:
+                apart = self.loss.divergence(everyone.detach(), beyond).mean()
+                value = value + weights.adversarial * apart
         return value
 
     def _move(self, calm: Tensor, inputs: Inputs) -> Tensor:
-        """Logits at the worst small step of the embeddings (Miyato et al. 2018), one iteration."""
+        """Logits at the worst small step of the embeddings (Miyato et al. 2018), one iteration.
+
+        The step is searched in float32: half precision would round away what moves there.
+        """
         embedded = self.model.embed(**inputs).detach()
         direction = _unit(torch.randn_like(embedded)).requires_grad_()
-        with torch.enable_grad():
-            moved = self.model.classify(embedded + 1e-3 * direction, **inputs).float()
+        with torch.enable_grad(), _full_precision(calm):
+            moved = self.model.classify(embedded + 1e-3 * direction, **inputs)
             (slope,) = torch.autograd.grad(self.loss.divergence(calm, moved).sum(), direction)
         step = self.regularisers.radius * _unit(slope.detach())
         return self.model.classify(self.model.embed(**inputs) + step, **inputs).float()
+
+
+def _full_precision(like: Tensor) -> torch.autocast:
+    return torch.autocast(like.device.type, enabled=False)
 
 
 def _unit(rows: Tensor) -> Tensor:
@@ -113,9 +139,10 @@ def predict_scores(
 ) -> np.ndarray:
     """What ``network`` makes decisions by: documents x labels.
 
-    In float64, so that probabilities near 1 keep the order of their logits.
+    In float64, so that probabilities near 1 keep the order of their logits, and on the CPU, since
+    not every device has float64.
     """
     logits = predict_logits(network, inputs, batch_size=batch_size)
     with torch.inference_mode():
-        scores: np.ndarray = network.loss.scores(torch.from_numpy(logits)).numpy()
+        scores: np.ndarray = network.loss.cpu().scores(torch.from_numpy(logits)).numpy()
     return scores

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
@@ -18,18 +19,26 @@ def process_count() -> int:
     return distributed.get_world_size() if _together() else 1
 
 
-def gather_rows(rows: Tensor) -> Tensor:
-    """The rows of all processes, one below the other; gradients find their way back.
+def own_share(places: np.ndarray) -> np.ndarray:
+    """This process's rows of a batch; all get the same number, so the first may come twice."""
+    count = process_count()
+    whole = np.resize(places, -(-len(places) // count) * count)
+    return whole[process_rank() :: count]
 
-    Each process then computes the same loss of the same rows. The gradient of a row is the sum of
-    what the processes send back, and their average over processes, which DistributedDataParallel
-    takes, is the gradient one process would have.
+
+def gather_rows(rows: Tensor, total: int) -> Tensor:
+    """The shares of all processes as the batch of ``total`` rows they were taken from.
+
+    Rows that only filled up a share are dropped; gradients find their way back. Each process then
+    computes the same loss of the same rows. The gradient of a row is the sum of what the processes
+    send back, and their average over processes, which DistributedDataParallel takes, is the
+    gradient one process would have.
     """
     if not _together():
         return rows
     from torch.distributed.nn.functional import all_gather
 
-    return torch.cat(all_gather(rows.contiguous()))
+    return torch.stack(all_gather(rows.contiguous()), dim=1).flatten(0, 1)[:total]
 
 
 def gather_objects(objects: list[Any]) -> list[Any]:
@@ -39,6 +48,15 @@ def gather_objects(objects: list[Any]) -> list[Any]:
     everyone: list[list[Any]] = [[] for _ in range(process_count())]
     distributed.all_gather_object(everyone, objects)
     return [each for part in everyone for each in part]
+
+
+def as_the_first(thing: Any) -> Any:
+    """What the first process passes, in all of them."""
+    if not _together():
+        return thing
+    told = [thing]
+    distributed.broadcast_object_list(told, src=0)
+    return told[0]
 
 
 def own_device() -> torch.device:
