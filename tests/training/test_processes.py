@@ -1,22 +1,26 @@
 """Several processes train as one would."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 import yaml
 from conftest import ROOT
+from safetensors.numpy import load_file
 from scipy import sparse
 
 from losslab.evaluation import threshold_grid
 from losslab.losses import LOSSES
-from losslab.targets import describe_labels
-from losslab.training.errors import NonFiniteLossError
+from losslab.targets import SoftLabels, describe_labels
+from losslab.training.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.job import Job, Material, run_job
 from losslab.training.recipes import Recipes
 
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())["recipes"]
-ROWS, LABELS = 96, 4
+ROWS, LABELS = 95, 4  # in batches of 19: no two processes can share them evenly
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +29,10 @@ def material() -> Material:
     features = random.normal(size=(ROWS + 40, 6)).astype(np.float32)
     targets = sparse.csr_array((features[:, :LABELS] > 0.5).astype(np.int8))
     rows = np.arange(ROWS), np.arange(ROWS, ROWS + 40)
-    soft = np.full((ROWS, LABELS), 1 / LABELS, dtype=np.float32)  # of training rows only
-    context = {"soft_targets": lambda chosen: soft[chosen]}
+    said = random.random((ROWS, 5)).astype(np.float32) * (random.random((ROWS, 5)) < 0.5)
+    words = sparse.csr_array(random.random((5, LABELS)).astype(np.float32))
+    soft = SoftLabels(sparse.csr_array(said), words, rows=rows[0])
+    context = {"soft_targets": soft}
     ids = np.arange(ROWS + 40).astype(str)
     return Material({"embeddings": features}, targets, *rows, ids=ids, context=context)
 
@@ -68,6 +74,54 @@ def test_two_processes_give_what_one_gives(material, loss):
 
 def test_failure_in_a_process_is_told_as_it_would_be_here(material, tmp_path):
     wild = job(material, "focal", 2, learning_rate=1e38)
-    with pytest.raises(NonFiniteLossError, match=r"focal, seed 1, .*documents \d+"):
+    with pytest.raises(NonFiniteLossError, match=r"focal, seed 1, .*documents \d+") as told:
         run_job(wild, material, tmp_path)
-    assert (tmp_path / "seed_1/batch.safetensors").exists()
+    with pytest.raises(NonFiniteLossError) as alone:
+        run_job(job(material, "focal", 1, learning_rate=1e38), material)
+    assert str(told.value).startswith(str(alone.value))
+    batch = load_file(tmp_path / "seed_1/batch.safetensors")
+    named = json.loads((tmp_path / "seed_1/fault.json").read_text())["documents"]
+    rows = [int(name) for name in named]
+    np.testing.assert_array_equal(batch["features"], material.features["embeddings"][rows])
+    assert len(rows) == (19 if ", step" in str(told.value) else 40)
+
+
+def test_a_fault_that_one_process_meets_in_validation_is_told_by_the_first(material, tmp_path):
+    features = np.concatenate([material.features["embeddings"], np.ones((300, 6), np.float32)])
+    targets = sparse.csr_array(np.vstack([material.targets.toarray(), np.ones((300, LABELS))]))
+    rows = np.arange(ROWS, ROWS + 340)
+    features[rows[256:]] = np.inf  # of two batches the second, which the second process scores
+    odd = replace(
+        material,
+        features={"embeddings": features},
+        targets=targets,
+        validation=rows,
+        ids=np.arange(len(features)).astype(str),
+    )
+    with pytest.raises(NonFiniteLossError, match=r"validation after step 5: .*none of them finite"):
+        run_job(job(material, "bce", 2), odd, tmp_path)
+    fault = json.loads((tmp_path / "seed_1/fault.json").read_text())
+    assert fault["documents"] == [str(row) for row in rows[256:]]
+
+
+def test_what_goes_wrong_in_a_process_is_told_in_its_own_words(material):
+    odd = replace(material, context={})
+    with pytest.raises(TrainingFailedError, match=r"failed: ValueError: kwls: context\['soft"):
+        run_job(job(material, "kwls", 2), odd)
+
+
+def test_a_listener_that_gives_up_ends_all_processes(material):
+    def give_up(event):
+        if isinstance(event, EpochEnded):
+            raise SystemExit(143)
+
+    endless = job(material, "bce", 2, epochs=10**6, patience=10**6)
+    with listening(give_up), pytest.raises(SystemExit):
+        run_job(endless, material)
+
+
+def test_more_processes_than_gpus_are_refused(material, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(TrainingFailedError, match=r"processes is 2, .* found 1"):
+        run_job(job(material, "bce", 2), material)

@@ -28,6 +28,7 @@ from losslab.targets.keywords import (
     word_label_relevance,
 )
 from losslab.targets.labels import drop_rare_labels, encode_labels, label_space
+from losslab.targets.soft_label_files import load_soft_labels, save_soft_labels
 from losslab.targets.soft_labels import (
     SoftLabels,
     classic_soft_labels,
@@ -75,9 +76,11 @@ __all__ = [
     "group_membership",
     "keyword_soft_labels",
     "label_space",
+    "load_soft_labels",
     "mean_length",
     "read_groups",
     "rebalancing_mu",
+    "save_soft_labels",
     "select_documents",
     "smooth_targets",
     "tabulate_element_keywords",

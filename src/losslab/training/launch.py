@@ -1,6 +1,7 @@
 """A training in several processes: files in, files out, figures on the way."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -10,10 +11,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
+import torch
 from safetensors.numpy import load_file, save_file
 from safetensors.torch import load_file as load_tensors
 from scipy import sparse
 
+from losslab.targets import SoftLabels, load_soft_labels, save_soft_labels
 from losslab.training.batches import Column
 from losslab.training.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import EpochEnded, TrainingStarted, publish
@@ -22,42 +25,72 @@ from losslab.training.job import Job, Material
 
 EVENTS = {"TrainingStarted": TrainingStarted, "EpochEnded": EpochEnded}
 MARK = "losslab-event "
-ROWS_AT_A_TIME = 1024
 
 
 def run_in_processes(job: Job, material: Material, failures: Path | None) -> Fitted:
     """Train in ``training.processes`` processes; their events are published here."""
+    processes = job.chosen.training.processes
+    _check_devices(processes)
     with TemporaryDirectory(prefix="losslab-") as scratch:
         folder = Path(scratch)
         (folder / "job.json").write_text(job.model_dump_json())
         write_material(material, folder)
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
-        count = f"--nproc-per-node={job.chosen.training.processes}"
+        count = f"--nproc-per-node={processes}"
         kept = [] if failures is None else [str(failures.resolve())]
         words = [*command, count, "-m", "losslab.training.worker", str(folder), *kept]
-        code, said = _listen(words)
+        code, said = _listen(words, threads=max(1, torch.get_num_threads() // processes))
         if (folder / "non_finite.txt").exists():
             raise NonFiniteLossError((folder / "non_finite.txt").read_text())
         if code != 0:
+            cause = _first_error(folder) or f"exit code {code}\n{said}"
             raise TrainingFailedError(
-                f"{job.loss}, seed {job.seed}: a training process failed\n{said}"
+                f"{job.loss}, seed {job.seed}: a training process failed: {cause}"
             )
         return read_fitted(folder)
 
 
-def _listen(words: list[str]) -> tuple[int, str]:
-    """Run a command and publish the events it prints; its exit code and its last words."""
+def _check_devices(processes: int) -> None:
+    if torch.cuda.is_available() and processes > torch.cuda.device_count():
+        raise TrainingFailedError(
+            f"training.processes is {processes}, and each needs a GPU of its own: found "
+            f"{torch.cuda.device_count()}; ask for no more processes than that"
+        )
+
+
+def _first_error(folder: Path) -> str | None:
+    """What the process wrote that failed first: the others may have failed in consequence."""
+    left = sorted(folder.glob("error_*.txt"), key=lambda path: path.stat().st_mtime_ns)
+    return left[0].read_text() if left else None
+
+
+def _listen(words: list[str], *, threads: int) -> tuple[int, str]:
+    """Run a command and publish the events it prints; its exit code and its last words.
+
+    Its progress bar and warnings go where ours go. It ends with us, whatever ends us. Left to
+    itself, torchrun gives each process a single thread.
+    """
     last: list[str] = []
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     with subprocess.Popen(  # noqa: S603
-        words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        words, stdout=subprocess.PIPE, text=True, env=environment
     ) as process:
-        for line in process.stdout or ():
-            if line.startswith(MARK):
-                fact = json.loads(line.removeprefix(MARK))
-                publish(EVENTS[fact.pop("kind")](**fact))
-            else:
-                last = [*last[-30:], line]
+        try:
+            for line in process.stdout or ():
+                last = [*last[-30:], *_hear(line)]
+        except BaseException:
+            process.terminate()
+            raise
     return process.returncode, "".join(last)
+
+
+def _hear(line: str) -> list[str]:
+    """Publish an event; what is none is given back."""
+    if not line.startswith(MARK):
+        return [line]
+    fact = json.loads(line.removeprefix(MARK))
+    publish(EVENTS[fact.pop("kind")](**fact))
+    return []
 
 
 def tell(event: TrainingStarted | EpochEnded) -> None:
@@ -78,24 +111,22 @@ def write_material(material: Material, folder: Path) -> None:
     columns = {"targets": material.targets, "groups": material.groups, **material.context}
     for name, column in columns.items():
         if column is not None:
-            _write_column(folder / name, column, len(material.ids), material.train)
+            _write_column(folder / name, column)
 
 
-def _write_column(path: Path, column: Column, rows: int, train: np.ndarray) -> None:
-    """A sparse matrix as NPZ, an array as it is, a function's training rows a block at a time."""
+def _write_column(path: Path, column: Column) -> None:
+    """A sparse matrix as NPZ, soft labels as their factors, an array as it is."""
     if sparse.issparse(column):
         sparse.save_npz(path.with_suffix(".npz"), sparse.csr_array(column))
-        return
-    if not callable(column):
+    elif isinstance(column, SoftLabels):
+        save_soft_labels(column, path.with_suffix(".soft"))
+    elif callable(column):
+        raise TypeError(
+            f"{path.name}: several processes take a matrix or SoftLabels, not a {type(column)}, "
+            "which cannot be written down"
+        )
+    else:
         np.save(path.with_suffix(".npy"), np.asarray(column), allow_pickle=False)
-        return
-    first = column(train[:1])
-    whole = np.lib.format.open_memmap(
-        path.with_suffix(".npy"), mode="w+", dtype=np.float32, shape=(rows, first.shape[1])
-    )
-    for start in range(0, len(train), ROWS_AT_A_TIME):
-        part = train[start : start + ROWS_AT_A_TIME]
-        whole[part] = column(part)
 
 
 def read_material(folder: Path) -> Material:
@@ -109,6 +140,7 @@ def read_material(folder: Path) -> Material:
     columns: dict[str, Column] = {
         path.stem: sparse.csr_array(sparse.load_npz(path)) for path in folder.glob("*.npz")
     }
+    columns |= {path.stem: load_soft_labels(path) for path in folder.glob("*.soft")}
     columns |= {path.stem: np.load(path, mmap_mode="r") for path in folder.glob("*.npy")}
     return Material(
         features,

@@ -3,6 +3,8 @@
 import logging
 import os
 import sys
+import traceback
+import warnings
 from pathlib import Path
 
 import torch
@@ -23,12 +25,21 @@ def main(folder: Path, failures: Path | None) -> int:
     distributed.init_process_group("nccl" if cuda else "gloo")
     try:
         job = Job.model_validate_json((folder / "job.json").read_text())
-        return _train(job, folder, failures if process_rank() == 0 else None)
+        _train(job, folder, failures if process_rank() == 0 else None)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the launcher tells it
+        _leave_word(error, folder)
+        return 1
     finally:
         distributed.destroy_process_group()
+    return 0
 
 
-def _train(job: Job, folder: Path, failures: Path | None) -> int:
+def _train(job: Job, folder: Path, failures: Path | None) -> None:
+    """Train; a loss that is not finite is a result, too.
+
+    All processes meet it at once, and torchrun ends them all when one fails: the others must not,
+    while the first still writes down what happened.
+    """
     leads = process_rank() == 0
     with listening(tell if leads else lambda event: None):
         try:
@@ -36,13 +47,26 @@ def _train(job: Job, folder: Path, failures: Path | None) -> int:
         except NonFiniteLossError as error:
             if leads:
                 (folder / "non_finite.txt").write_text(str(error))
-            return 1
+            return
     if leads:
         write_fitted(fitted, folder)
-    return 0
+
+
+def _leave_word(error: Exception, folder: Path) -> None:
+    """What went wrong, for the launcher; torchrun would cut it off."""
+    told = [*traceback.format_exception_only(error), *traceback.format_exception(error)]
+    (folder / f"error_{process_rank()}.txt").write_text("".join(told))
+
+
+def _speak_if_first() -> None:
+    """Let the first process alone warn: the others would say the same."""
+    leads = os.environ.get("RANK", "0") == "0"
+    logging.basicConfig(level=logging.WARNING if leads else logging.ERROR)
+    if not leads:
+        warnings.simplefilter("ignore")
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.WARNING)
+    _speak_if_first()
     places = [Path(word) for word in sys.argv[1:]]
     sys.exit(main(places[0], places[1] if len(places) > 1 else None))
