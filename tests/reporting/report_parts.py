@@ -104,7 +104,9 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "reliability": draw_reliability(profiles),
         "precision_recall": draw_precision_recall(profiles),
         "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
-        "similar_labels": draw_similar_labels(labels, losses[:1], np.ones((len(labels), 1))),
+        "similar_labels": draw_similar_labels(
+            labels, losses, np.ones((len(labels), 1)), losses[:1]
+        ),
     }
     facts = loss_facts(training, profiles)
     return {"facts": facts, "label_scores": labels, "figures": figures}

@@ -212,6 +212,10 @@ def test_figures_follow_the_losses_that_are_ticked(opened):
         "return document.getElementById('learning_curves').data.map(t => t.meta.loss)"
     )
     assert names == ["warp"]
+    alike = opened.execute_script(
+        "return document.getElementById('similar_labels').data.map(t => [t.name, t.visible])"
+    )
+    assert alike == [["warp", True]]
     told = opened.execute_script("return document.getElementById('missing-reliability').innerText")
     assert "warp" in told
     rows = opened.execute_script(

@@ -2,7 +2,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.parameters import ReportOptions
+from losslab.pipelines.report.similar_nodes import draw_similar
 from losslab.reporting import similar_labels
+from losslab.reporting.png import to_png
 from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
 
 # labels 0, 1, 4 are alike; 2 and 3; 5 is alone; 4 also belongs to the second group
@@ -35,6 +38,34 @@ def test_a_line_per_loss_breaks_between_groups():
     assert list(mask.y) == [0.9, 0.9, 0.9, None, 0.9, 0.9]
 
 
+def test_labels_that_begin_alike_stay_apart():
+    names = [f"Impact: Execute Unauthorized Code or Commands, {place}" for place in "abcdef"]
+    figure = draw_similar_labels(scores(bce=[0.1] * 6).assign(label=names), ["bce"], MEMBERSHIP)
+    drawn = [name for name in figure.data[0].x if name.strip()]
+    assert sorted(drawn) == sorted(set(drawn))
+    assert set(drawn) <= set(names)
+    assert max(map(len, figure.layout.xaxis.ticktext)) == 32
+
+
+def test_losses_beyond_the_first_wait_until_a_reader_chooses_them():
+    table = scores(focal=[0.1] * 6, db=[0.5] * 6)
+    figure = draw_similar_labels(table, ["focal", "db"], MEMBERSHIP, first={"focal"})
+    shown = {trace.meta["loss"]: trace.visible for trace in figure.data}
+    assert shown == {"focal": True, "db": "legendonly"}
+
+
+def test_picture_shows_the_reference_that_was_asked_for_and_losses_that_spare_similar_labels():
+    table = scores(bce=[0.1] * 6, focal=[0.2] * 6, kwls=[0.3] * 6)
+    comparison = pd.DataFrame({"loss": ["kwls", "focal", "bce"]})
+    options = ReportOptions(
+        reference="focal", resamples=100, confidence=0.95, seed=0, mixtures="refuse"
+    )
+    figure = draw_similar(table, list("abcdef"), MEMBERSHIP, comparison, options)
+    assert {trace.name for trace in figure.data if trace.visible is True} == {"focal", "kwls"}
+    assert {trace.name for trace in figure.data} == {"focal", "kwls", "bce"}
+
+
 def test_a_corpus_without_similar_labels_gives_an_empty_figure():
     figure = draw_similar_labels(scores(bce=[0.1] * 6), ["bce"], sparse.eye_array(6))
     assert len(figure.data[0].x) == 0
+    assert to_png(figure)

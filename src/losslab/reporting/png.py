@@ -1,5 +1,6 @@
 """Pictures of figures where no browser is at hand: a Plotly figure's traces as PNG."""
 
+from collections.abc import Callable
 from io import BytesIO
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,21 @@ MARKERS = {"circle": "o", "diamond": "D", "square": "s"}
 
 
 def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
-    """Draw the bars, lines, points or heat map of ``figure`` with its titles and legend."""
+    """Draw the bars, lines, points or heat map of ``figure`` with its titles and legend.
+
+    Traces that wait in the legend (``visible="legendonly"``) are left out.
+    """
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):  # a label's $ is no formula
+        canvas = to_canvas(figure, dpi)
+        buffer = BytesIO()
+        canvas.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def to_canvas(figure: go.Figure, dpi: int) -> "Figure":
+    """The figure as one of matplotlib."""
     from matplotlib.figure import Figure
 
     maps = [trace for trace in figure.data if trace.type == "heatmap"]
@@ -30,12 +45,10 @@ def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
     else:
         _draw_bars(axes, [trace for trace in figure.data if trace.type == "bar"])
         for trace in figure.data:
-            if trace.type == "scatter":
+            if trace.type == "scatter" and trace.visible != "legendonly":
                 _draw_line(axes, trace)
         _frame(axes, figure)
-    buffer = BytesIO()
-    canvas.savefig(buffer, format="png")
-    return buffer.getvalue()
+    return canvas
 
 
 def _rows(figure: go.Figure) -> list[str]:
@@ -58,16 +71,25 @@ def _frame(axes: "Axes", figure: go.Figure) -> None:
         axes.set_xticks(range(len(names)), names, **turned)
     if figure.layout.yaxis.type == "log":
         axes.set_yscale("log")
-    if figure.layout.yaxis.range:
-        axes.set_ylim(figure.layout.yaxis.range)
+    _set_range(figure.layout.xaxis, axes.get_xlim, axes.set_xlim)
+    _set_range(figure.layout.yaxis, axes.get_ylim, axes.set_ylim)
     for shape in figure.layout.shapes:
         axes.plot([shape.x0, shape.x1], [shape.y0, shape.y1], ":", color=shape.line.color)
     axes.grid(axis="x" if _rows(figure) else "y", alpha=0.3)
-    shown = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
+    shown = axes.get_legend_handles_labels()[1]
     if len(shown) > MOST_IN_LEGEND:
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=6, ncols=1)
     elif shown:
         axes.legend(ncols=min(len(shown), 6), fontsize="small")
+
+
+def _set_range(axis: Any, get: Callable[[], tuple[float, float]], put: Callable[..., Any]) -> None:
+    """An axis from end to end as given, or from 0 on."""
+    if axis.range:
+        put(axis.range)
+    elif axis.rangemode == "tozero":
+        low, high = get()
+        put(min(low, 0), high)
 
 
 def _draw_line(axes: "Axes", trace: go.Scatter) -> None:
@@ -81,6 +103,7 @@ def _draw_line(axes: "Axes", trace: go.Scatter) -> None:
         "linestyle": "none" if points else DASHES.get(trace.line.dash, "solid"),
         "marker": MARKERS.get(trace.marker.symbol, "o") if "markers" in trace.mode else None,
         "markersize": 4,
+        "drawstyle": "steps-post" if trace.line.shape == "hv" else "default",
         "color": colour if points else trace.line.color,
     }
     if trace.error_x.visible:
@@ -104,7 +127,8 @@ def _draw_map(canvas: "Figure", axes: "Axes", trace: go.Heatmap, figure: go.Figu
         for (row, column), value in np.ndenumerate(np.asarray(trace.z)):
             dark = (value < middle) == bool(trace.reversescale)
             colour = "white" if dark else "black"
-            axes.text(column, row, value, ha="center", va="center", fontsize=7, color=colour)
+            told = axes.text(column, row, value, ha="center", va="center", fontsize=7, color=colour)
+            told.set_in_layout(False)  # within its cell: measuring hundreds of them takes long
     else:
         bar = canvas.colorbar(drawn, ax=axes)
         bar.set_ticks(list(trace.colorbar.tickvals), labels=list(trace.colorbar.ticktext))

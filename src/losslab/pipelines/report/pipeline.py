@@ -166,7 +166,7 @@ def _similar_nodes(losses: list[str]) -> list[Node]:
     return [
         Node(
             similar_nodes.draw_similar,
-            ["label_scores", "label_space", "label_groups"],
+            ["label_scores", "label_space", "label_groups", "comparison", "params:report"],
             "similar_labels",
             name="draw_similar",
         ),

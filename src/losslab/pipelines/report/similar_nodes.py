@@ -1,4 +1,4 @@
-"""Losses that spare similar labels, beside the reference: label by label, document by document."""
+"""Losses that spare similar labels, beside others: label by label, document by document."""
 
 from typing import Any
 
@@ -7,27 +7,33 @@ import pandas as pd
 from plotly import graph_objects as go
 from scipy import sparse
 
+from losslab.parameters import ReportOptions
 from losslab.reporting.similar_labels import draw_similar_labels
 
-REFERENCE = "bce"
-COMPARED = (REFERENCE, "mask_label", "mask_element", "kwls")
-"""Those of the papers whose tables and figures show single labels and documents."""
+BASELINE = "bce"
+SPARING = ("mask_label", "mask_element", "kwls")
+"""Losses that spare a document's similar labels; their papers show single labels and documents."""
+COMPARED = (BASELINE, *SPARING)
+"""Those whose documents are listed, as in the papers."""
 
 
 def draw_similar(
-    label_scores: pd.DataFrame, label_space: list[str], label_groups: sparse.csr_array
+    label_scores: pd.DataFrame,
+    label_space: list[str],
+    label_groups: sparse.csr_array,
+    comparison: pd.DataFrame,
+    report: ReportOptions,
 ) -> go.Figure:
-    """F1 of labels that are alike."""
+    """F1 of labels that are alike; a picture shows the reference and losses that spare them."""
     ordered = label_scores.set_index("label").loc[label_space].reset_index()
-    return draw_similar_labels(
-        ordered, [name for name in COMPARED if name in ordered], label_groups
-    )
+    first = {report.reference, *SPARING}
+    return draw_similar_labels(ordered, comparison["loss"].tolist(), label_groups, first)
 
 
 def tabulate_cases(
     documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str], **results: Any
 ) -> pd.DataFrame:
-    """Test documents that one loss gets right and the reference wrong, or the other way round.
+    """Test documents that one loss gets right and the baseline wrong, or the other way round.
 
     ``results``: ``<loss>_scores`` and ``<loss>_thresholds``; of several seeds the first.
     """
@@ -42,7 +48,7 @@ def tabulate_cases(
             loss: _decide(results[f"{loss}_scores"], results[f"{loss}_thresholds"])
             for loss in losses
         },
-        reference=REFERENCE,
+        reference=BASELINE,
         labels=label_space,
     )
 

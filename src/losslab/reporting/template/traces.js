@@ -21,7 +21,7 @@ function inColour(trace, loss) {
   const own = colour(colourName(loss)), line = { ...trace.line, color: own };
   if (trace.meta.role === "band") return { ...trace, line, fillcolor: own, opacity: .14 };
   if (!trace.line || !trace.line.dash) line.dash = dashOf(loss);
-  return { ...trace, line: { ...line, width: 2.2 }, marker: { ...trace.marker, color: own } };
+  return { ...trace, visible: true, line: { ...line, width: 2.2 }, marker: { ...trace.marker, color: own } };
 }
 
 function inGrey(trace) {
