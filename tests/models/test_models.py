@@ -73,16 +73,21 @@ def test_saving_memory_changes_no_gradient(encoder):
     settings = TransformerSettings(**COMMON, backbone=encoder, pooling="cls")
     features = compute_features(settings, TEXTS, learn_tokenizer(settings, TEXTS))
     batch = inputs_of(features, np.arange(5)).batch(np.arange(5))
-    gradients = []
+    gradients, passes = [], []
     for save in (False, True):
         torch.manual_seed(0)
         model = build_model(settings, features, labels=3).train()
         if save:
             model.save_memory()
+        seen: list[int] = []
+        attention = model.backbone.encoder.layer[0].attention
+        attention.register_forward_hook(lambda *call, seen=seen: seen.append(1))
         torch.manual_seed(1)
         model(**batch).square().sum().backward()
-        gradients.append(model.head.weight.grad)
+        gradients.append({name: part.grad for name, part in model.named_parameters()})
+        passes.append(len(seen))
     torch.testing.assert_close(*gradients)
+    assert passes == [1, 2]
 
 
 def test_features_of_a_text_are_the_same_later(settings, features):
@@ -99,9 +104,10 @@ def test_unknown_encoder_is_named():
         learn_tokenizer(settings, TEXTS)
 
 
-def test_given_vectors_are_where_words_start(tmp_path):
+@pytest.mark.parametrize("first", ["2 3\n", ""])
+def test_given_vectors_are_where_words_start(tmp_path, first):
     file = tmp_path / "vectors.txt"
-    file.write_text("2 3\nlock 1 2 3\nnever 7 7 7\nopen 4 5 6\n")
+    file.write_text(f"{first}lock 1 2 3\nlock up 7 7 7\nopen 4 5 6\n")
     vocabulary = {"[PAD]": 0, "[UNK]": 1, "lock": 2, "open": 3, "rare": 4}
     vectors = first_vectors(vocabulary, width=9, file=str(file))
     assert vectors[[0, 2, 3]].tolist() == [[0, 0, 0], [1, 2, 3], [4, 5, 6]]

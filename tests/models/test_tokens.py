@@ -1,11 +1,15 @@
 import numpy as np
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
 from transformers import AutoTokenizer
 
 from losslab.models.encoder import encoder_tokenizer, minilm_folder
 from losslab.models.inputs import inputs_of, ordered_batches
 from losslab.models.settings import TextCNNSettings, TransformerSettings
 from losslab.models.tokens import tokenise, word_tokenizer
+from losslab.models.words import PAD, UNKNOWN
 
 MINILM = TransformerSettings(
     backbone="minilm", pooling="mean", max_length=12, truncation="head", dropout=0.0
@@ -80,3 +84,15 @@ def test_tokenising_leaves_the_tokenizer_fit_for_another_text():
     first = tokenise(TEXTS, tokenizer, MINILM)
     assert tokenizer.to_str() == written
     assert rows(tokenise(TEXTS, tokenizer, MINILM)) == rows(first)
+
+
+def test_token_ids_of_a_large_vocabulary_stay_what_they_are():
+    words = {PAD: 0, UNKNOWN: 1, **{f"w{number}": number for number in range(2, 70_000)}}
+    tokenizer = Tokenizer(WordLevel(words, unk_token=UNKNOWN))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.enable_padding(pad_id=0, pad_token=PAD)
+    tokens = tokenise(["w2 w65535 w65536 w69999"], tokenizer, WORDS)
+    assert tokens["ids"].tolist() == [2, 65_535, 65_536, 69_999]
+    assert tokens["ids"].dtype == np.int32
+    batch = inputs_of(tokens, np.array([0])).batch(np.array([0]))
+    assert batch["input_ids"].tolist() == [[2, 65_535, 65_536, 69_999]]

@@ -48,7 +48,7 @@ def load_encoder(name: str, *, attention_dropout: float | None = None) -> Any:
     config = _load(AutoConfig, name)
     if attention_dropout is not None:
         _set_attention_dropout(config, name, attention_dropout)
-    return _load(AutoModel, name, config=config, use_safetensors=True, attn_implementation="sdpa")
+    return _load(AutoModel, name, config=config, use_safetensors=True)
 
 
 def _set_attention_dropout(config: Any, name: str, value: float) -> None:
@@ -62,26 +62,42 @@ def _set_attention_dropout(config: Any, name: str, value: float) -> None:
 def encoder_tokenizer(name: str, max_length: int) -> Tokenizer:
     """The tokenizer of an encoder that can read ``max_length`` tokens."""
     loaded = _load(AutoTokenizer, name)
-    if max_length > loaded.model_max_length:
+    limit = min(loaded.model_max_length, _positions(_load(AutoConfig, name)))
+    if max_length > limit:
         raise EncoderError(
-            f"the encoder '{name}' reads {loaded.model_max_length} tokens at most, "
-            f"max_length is {max_length}"
+            f"the encoder '{name}' reads {limit} tokens at most, max_length is {max_length}"
         )
     tokenizer: Tokenizer = loaded.backend_tokenizer
     tokenizer.enable_padding(pad_id=loaded.pad_token_id, pad_token=loaded.pad_token)
     return tokenizer
 
 
+def _positions(config: Any) -> float:
+    """Tokens that an encoder has positions for; RoBERTa and its kin count them behind padding's."""
+    known: int | None = getattr(config, "max_position_embeddings", None)
+    if not known or known < 0:
+        return float("inf")
+    with torch.device("meta"):
+        encoder = AutoModel.from_config(config)
+    taken = [
+        1 + part.padding_idx
+        for name, part in encoder.named_modules()
+        if name.endswith("position_embeddings") and getattr(part, "padding_idx", None) is not None
+    ]
+    return known - max(taken, default=0)
+
+
 def _load(kind: Any, name: str, **options: Any) -> Any:
     set_verbosity_error()
     if not sys.stderr.isatty():
         disable_progress_bar()
+    source = encoder_source(name)
     try:
-        return kind.from_pretrained(encoder_source(name), **options)
+        return kind.from_pretrained(source, **options)
     except (OSError, ValueError) as error:
         raise EncoderError(
-            f"no encoder '{name}': it is neither 'minilm' nor a folder with an encoder in "
-            "safetensors, and the hub has no such model or cannot be reached"
+            f"no encoder '{name}': expected 'minilm', a folder with an encoder in safetensors, or a "
+            f"model of the hub, which must be within reach; {str(error).strip().splitlines()[0]}"
         ) from error
 
 

@@ -45,29 +45,31 @@ def first_vectors(
 def read_vectors(file: Path, vocabulary: Mapping[str, int]) -> dict[str, np.ndarray]:
     """The vectors of the vocabulary's words in a text file: a word and its numbers on each line.
 
-    A first line with two numbers only, as word2vec writes it, is passed over.
+    A first line with two numbers only, as word2vec writes it, is passed over; else it tells how
+    many numbers a line has. What stands before them is the word, spaces included.
     """
     try:
         lines = file.open(encoding="utf-8", errors="replace")
     except OSError as error:
         raise EncoderError(f"no word vectors in {file}: {error.strerror}") from error
     known: dict[str, np.ndarray] = {}
-    width = None
+    width = 0
     with lines:
         for number, line in enumerate(lines, start=1):
-            word, *numbers = line.rstrip().split(" ")
-            if (number == 1 and len(numbers) == 1) or word not in vocabulary:
+            if number == 1 and len(line.split()) == 2:
                 continue
-            known[word] = _as_vector(numbers, width, f"{file}, line {number}")
-            width = len(known[word])
+            width = width or line.rstrip().count(" ")
+            word, *numbers = line.rstrip().rsplit(" ", width)
+            if word in vocabulary:
+                known[word] = _as_vector(numbers, width, f"{file}, line {number}")
     return known
 
 
-def _as_vector(numbers: list[str], width: int | None, place: str) -> np.ndarray:
+def _as_vector(numbers: list[str], width: int, place: str) -> np.ndarray:
     try:
         vector = np.array(numbers, dtype=np.float32)
     except ValueError as error:
         raise EncoderError(f"{place}: expected a word and numbers, found {error}") from error
-    if len(vector) == 0 or (width is not None and len(vector) != width):
+    if len(vector) == 0 or len(vector) != width:
         raise EncoderError(f"{place}: expected {width or 'some'} numbers, found {len(vector)}")
     return vector
