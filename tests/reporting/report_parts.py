@@ -121,7 +121,7 @@ def rules(value: float) -> dict:
     }
 
 
-LONG = "gain of privileges or assumption of an identity by way of a certificate that has expired"
+LONG = "gain of privileges or assumption of an identity by way/of/a/certificate/that/has/expired"
 
 
 def errors(loss: str) -> dict:

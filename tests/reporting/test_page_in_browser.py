@@ -285,6 +285,11 @@ def test_names_leave_room_for_figures_on_a_phone(browser, address, table):
         "return [...document.querySelectorAll(`${arguments[0]} th`)].map(e => e.offsetWidth)", table
     )
     assert max(widths) < 200
+    assert min(widths) > 60
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.loss')].map(e => e.offsetHeight)"
+    )
+    assert max(heights) < 30  # a loss's name stays in one line
 
 
 def test_theme_follows_the_system_until_a_reader_chooses_and_is_remembered(opened, address):
