@@ -282,7 +282,7 @@ def test_names_leave_room_for_figures_on_a_phone(browser, address, table):
     resize(browser, 390)
     browser.get(address)
     widths = browser.execute_script(
-        "return [...document.querySelectorAll(`${arguments[0]} th`)].map(e => e.offsetWidth)", table
+        "return [...document.querySelectorAll(`${arguments[0]} th`)].map(e => e.scrollWidth)", table
     )
     assert max(widths) < 200
     assert min(widths) > 60
