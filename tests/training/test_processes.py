@@ -1,6 +1,7 @@
 """Several processes train as one would."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from losslab.targets import SoftLabels, describe_labels
 from losslab.training.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.job import Job, Material, run_job
+from losslab.training.launch import listen_to
 from losslab.training.recipes import Recipes
 
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())["recipes"]
@@ -58,11 +60,14 @@ def job(material: Material, loss: str, processes: int, **training) -> Job:
 
 
 @pytest.mark.parametrize("loss", ["sigmoid_f1", "tlpr", "kwls"])
-def test_two_processes_give_what_one_gives(material, loss):
+def test_two_processes_give_what_one_gives(material, loss, capfd):
     heard = []
     alone = run_job(job(material, loss, 1), material)
+    capfd.readouterr()
     with listening(heard.append):
         both = run_job(job(material, loss, 2), material)
+    warned = capfd.readouterr().err.count("a batch below 256 documents")
+    assert warned == (1 if loss == "sigmoid_f1" else 0)  # by the first process only
     figures = [name for name in alone.history if name.startswith(("validation", "train_loss"))]
     np.testing.assert_allclose(both.history[figures], alone.history[figures], atol=1e-4)
     for name, weight in alone.weights.items():
@@ -118,6 +123,11 @@ def test_a_listener_that_gives_up_ends_all_processes(material):
     endless = job(material, "bce", 2, epochs=10**6, patience=10**6)
     with listening(give_up), pytest.raises(SystemExit):
         run_job(endless, material)
+
+
+def test_processes_are_given_their_threads_and_heard():
+    words = [sys.executable, "-c", "import os; print(os.environ['OMP_NUM_THREADS']); exit(5)"]
+    assert listen_to(words, threads=3) == (5, "3\n")
 
 
 def test_more_processes_than_gpus_are_refused(material, monkeypatch):

@@ -39,7 +39,7 @@ def run_in_processes(job: Job, material: Material, failures: Path | None) -> Fit
         count = f"--nproc-per-node={processes}"
         kept = [] if failures is None else [str(failures.resolve())]
         words = [*command, count, "-m", "losslab.training.worker", str(folder), *kept]
-        code, said = _listen(words, threads=max(1, torch.get_num_threads() // processes))
+        code, said = listen_to(words, threads=max(1, torch.get_num_threads() // processes))
         if (folder / "non_finite.txt").exists():
             raise NonFiniteLossError((folder / "non_finite.txt").read_text())
         if code != 0:
@@ -64,7 +64,7 @@ def _first_error(folder: Path) -> str | None:
     return left[0].read_text() if left else None
 
 
-def _listen(words: list[str], *, threads: int) -> tuple[int, str]:
+def listen_to(words: list[str], *, threads: int) -> tuple[int, str]:
     """Run a command and publish the events it prints; its exit code and its last words.
 
     Its progress bar and warnings go where ours go. It ends with us, whatever ends us. Left to

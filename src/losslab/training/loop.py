@@ -7,7 +7,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 from torch import Tensor, nn
 from tqdm import tqdm
@@ -28,6 +27,7 @@ from losslab.training.processes import (
     process_rank,
     together,
 )
+from losslab.training.resources import choose_precision, memory_in_use
 
 Judge = Callable[[Any, np.ndarray], Mapping[str, float]]
 LEAST_EVALUATION_BATCH = 256
@@ -65,7 +65,7 @@ class Loop:
         self.network, self.train, self.budget = network, train, budget
         self.batch_size, self.random = batch_size, np.random.default_rng(seed)
         self.device = own_device()
-        self.precision = _precision(budget.precision)
+        self.precision = choose_precision(budget.precision)
         self.scaler = torch.amp.GradScaler(
             self.device.type, enabled=self.precision == torch.float16
         )
@@ -103,7 +103,7 @@ class Loop:
             "train_loss": total / len(batches),
             "train_learning_rate": self.optimizer.param_groups[0]["lr"],
             "train_documents_per_second": rows / (perf_counter() - start),
-            "train_memory_gb": _memory(self.device),
+            "train_memory_gb": memory_in_use(self.device),
         }
 
     def _take_step(self, places: np.ndarray, epoch: int) -> float:
@@ -197,18 +197,3 @@ class Loop:
         if isinstance(batch, dict):
             return {name: self._move(value) for name, value in batch.items()}
         return batch.to(self.device, non_blocking=True)
-
-
-def _precision(asked: str) -> torch.dtype:
-    if asked == "auto":
-        cuda = torch.cuda.is_available()
-        half = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
-        asked = "bfloat16" if half else "float16" if cuda else "float32"
-    return {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(asked, torch.float32)
-
-
-def _memory(device: torch.device) -> float:
-    """Gigabytes in use: the most since the start on CUDA, what the process holds on a CPU."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) / 1e9
-    return float(psutil.Process().memory_info().rss) / 1e9

@@ -1,10 +1,11 @@
-"""What a training may take of the machine: threads and memory."""
+"""What a training may take of the machine: threads, memory and precision."""
 
 import ctypes
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import psutil
 import torch
 
 M_MMAP_THRESHOLD = -3  # of malloc.h
@@ -38,3 +39,19 @@ def lean_allocator() -> Iterator[None]:
         yield
     finally:
         allocator.mallopt(M_MMAP_THRESHOLD, USUAL)
+
+
+def choose_precision(asked: str) -> torch.dtype:
+    """What the model computes in; ``auto`` is half precision on CUDA, the kind it has."""
+    if asked == "auto":
+        cuda = torch.cuda.is_available()
+        half = cuda and torch.cuda.is_bf16_supported(including_emulation=False)
+        asked = "bfloat16" if half else "float16" if cuda else "float32"
+    return {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(asked, torch.float32)
+
+
+def memory_in_use(device: torch.device) -> float:
+    """Gigabytes in use: the most since the start on CUDA, what the process holds on a CPU."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 1e9
+    return float(psutil.Process().memory_info().rss) / 1e9
