@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from io import BytesIO
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 8  # categories whose names fit side by side; more are turned
 MOST_IN_LEGEND = 12  # entries that fit into a figure; more stand beside it
+ONE_AT_A_TIME = Lock()  # matplotlib's settings are those of the process, nodes may run in threads
 DASHES = {"dot": "dotted", "dash": "dashed", "dashdot": "dashdot"}
 MARKERS = {"circle": "o", "diamond": "D", "square": "s"}
 
@@ -25,7 +27,7 @@ def to_png(figure: go.Figure, *, dpi: int = 110) -> bytes:
     """
     from matplotlib import rc_context
 
-    with rc_context({"text.parse_math": False}):  # a label's $ is no formula
+    with ONE_AT_A_TIME, rc_context({"text.parse_math": False}):  # a label's $ is no formula
         canvas = to_canvas(figure, dpi)
         buffer = BytesIO()
         canvas.savefig(buffer, format="png")
