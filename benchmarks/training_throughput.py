@@ -100,7 +100,7 @@ class ForTrainer(torch.nn.Module):
         self.network = network
 
     def forward(self, targets: torch.Tensor, **inputs: torch.Tensor) -> dict[str, torch.Tensor]:
-        return {"loss": self.network(inputs, targets, {})[0]}
+        return {"loss": self.network(inputs, targets, {})}
 
 
 def time_trainer(kind: str, setting: Setting, places: np.ndarray) -> float:
@@ -165,7 +165,7 @@ def count_operations(setting: Setting, places: np.ndarray) -> float:
     # fused attention is not counted, the same in plain products is
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         for batch in sample:
-            loop.network(**loop.train.batch(batch))[0].backward()
+            loop.network(**loop.train.batch(batch)).backward()
     return counter.get_total_flops() * len(batches) / len(sample)
 
 
