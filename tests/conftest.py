@@ -3,12 +3,16 @@
 import csv
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+# Started in the background, we would ignore Ctrl-C, and so would every command a test interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = os.environ.get("LOSSLAB_MIRROR")

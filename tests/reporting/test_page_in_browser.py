@@ -63,10 +63,20 @@ def address(tmp_path_factory):
 def opened(browser, address):
     resize(browser, 1280)
     show_system(browser, "light")
-    browser.get(address)
+    load(browser, address)
     browser.execute_script("localStorage.clear(); setTheme(null)")
     browser.get_log("browser")
     return browser
+
+
+def load(browser, address):
+    """Open the page and wait for its scripts: on a busy machine ``get`` may come back earlier."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.get(address)
+    WebDriverWait(browser, PATIENCE).until(
+        lambda page: page.execute_script("return document.readyState") == "complete"
+    )
 
 
 def resize(browser, width):
@@ -124,7 +134,7 @@ def seen(browser, selector):
 @pytest.mark.parametrize("width", [1280, 390])
 def test_page_of_31_losses_loads_and_draws_without_a_network_or_an_error(browser, address, width):
     resize(browser, width)
-    browser.get(address)
+    load(browser, address)
     draw_everything(browser)
     assert browser.get_log("browser") == []
     assert len(losses_shown(browser)) == 31
@@ -136,7 +146,7 @@ def test_page_of_31_losses_loads_and_draws_without_a_network_or_an_error(browser
 @pytest.mark.parametrize("width", [1280, 390])
 def test_page_is_as_wide_as_the_screen_and_rows_do_not_overlap(browser, address, width):
     resize(browser, width)
-    browser.get(address)
+    load(browser, address)
     draw_everything(browser)
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
     for figure, rows in {"group_scores": 31, "ranks": 30}.items():
@@ -280,7 +290,7 @@ def test_unlike_loss_says_why_in_its_row(opened):
 @pytest.mark.parametrize("table", ["#within", "#losses tbody"])
 def test_names_leave_room_for_figures_on_a_phone(browser, address, table):
     resize(browser, 390)
-    browser.get(address)
+    load(browser, address)
     widths = browser.execute_script(
         "return [...document.querySelectorAll(`${arguments[0]} th`)].map(e => e.scrollWidth)", table
     )
@@ -299,7 +309,7 @@ def test_theme_follows_the_system_until_a_reader_chooses_and_is_remembered(opene
     assert dark != light
     click(opened, "input[name=theme][value=light]")
     assert background(opened) == light
-    opened.get(address)
+    load(opened, address)
     assert background(opened) == light
     click(opened, "input[name=theme][value=system]")
     assert background(opened) == dark
