@@ -11,8 +11,9 @@ from mlflow.tracking import MlflowClient
 ENDLESS = "--params=recipes.probe.training.epochs=100000,recipes.probe.training.patience=100000"
 
 
-def start_training(project: Path) -> subprocess.Popen:
-    """Start a run that never ends by itself and return once it trains."""
+@pytest.fixture
+def training(project: Path):
+    """A run that never ends by itself, once it trains; it does not outlive the test."""
     process = subprocess.Popen(
         command("run", "--env=test", "--pipelines=db_loss", ENDLESS),
         cwd=project,
@@ -20,10 +21,12 @@ def start_training(project: Path) -> subprocess.Popen:
         stderr=subprocess.PIPE,
         text=True,
     )
-    for line in process.stderr:
-        if "training starts" in line:
-            return process
-    raise AssertionError("the run ended before it trained")
+    try:
+        assert any("training starts" in line for line in process.stderr)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def statuses(project: Path) -> dict[str, str]:
@@ -35,18 +38,16 @@ def statuses(project: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_stopped_run_is_killed_in_mlflow(project, stop):
-    process = start_training(project)
-    process.send_signal(stop)
-    process.communicate(timeout=60)
-    assert process.returncode != 0
+def test_stopped_run_is_killed_in_mlflow(project, training, stop):
+    training.send_signal(stop)
+    training.communicate(timeout=60)
+    assert training.returncode != 0
     assert set(statuses(project).values()) == {"KILLED"}
 
 
-def test_run_killed_without_a_word_is_marked_by_the_next_one(project, kedro):
-    process = start_training(project)
-    process.kill()
-    process.communicate(timeout=60)
+def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, kedro):
+    training.kill()
+    training.communicate(timeout=60)
     assert "RUNNING" in statuses(project).values()
     done = kedro("run", "--env=test", "--pipelines=prepare")
     assert done.returncode == 0, done.stderr
