@@ -129,13 +129,13 @@ class Loop:
         rate = self.budget.learning_rate * learning_rate_factor(self.budget, self.step, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.optimizer.zero_grad()
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.module.parameters(), self.budget.max_grad_norm)
         self._watch(norm.item(), places)
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        self.optimizer.zero_grad()  # now: the next forward pass needs the memory
         self.step += 1
 
     def _watch(self, norm: float, places: np.ndarray) -> None:
