@@ -30,7 +30,7 @@ from losslab.training.processes import (
 from losslab.training.resources import choose_precision, memory_in_use
 
 Judge = Callable[[Any, np.ndarray], Mapping[str, float]]
-LEAST_EVALUATION_BATCH = 256
+EVALUATED_AT_ONCE = 256, 2**14  # documents and tokens, at most
 SKIPPED_AT_MOST = 20  # steps in a row: a scale of 2**16 has come down to 2**-4 by then
 
 
@@ -159,7 +159,7 @@ class Loop:
         Processes exchange what they have after each batch: memory for all scores is taken once,
         and a fault in one of them reaches all.
         """
-        batches = ordered_batches(documents.lengths, max(self.batch_size, LEAST_EVALUATION_BATCH))
+        batches = ordered_batches(documents.lengths, self._rows_at_once(documents))
         rank, count = process_rank(), process_count()
         scores, total = np.empty((0, 0), dtype=np.float32), 0.0
         for start in range(0, len(batches), count):
@@ -172,6 +172,11 @@ class Loop:
                     scores = scores if len(scores) else np.empty(shape, dtype=np.float32)
                     scores[part.places] = part.scores
         return scores, total / len(documents)
+
+    def _rows_at_once(self, documents: Documents) -> int:
+        rows, tokens = EVALUATED_AT_ONCE
+        longest = max(int(documents.lengths.max()), 1)
+        return max(self.batch_size, min(rows, tokens // longest))
 
     def _score(self, documents: Documents, places: np.ndarray) -> Scored:
         batch = self._move(documents.batch(places))
