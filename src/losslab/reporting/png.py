@@ -81,8 +81,9 @@ def _frame(axes: "Axes", figure: go.Figure) -> None:
     shown = axes.get_legend_handles_labels()[1]
     if len(shown) > MOST_IN_LEGEND:
         axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=6, ncols=1)
-    elif shown:
-        axes.legend(ncols=min(len(shown), 6), fontsize="small")
+    elif shown:  # rows of losses leave no room inside
+        below = {"loc": "upper right", "bbox_to_anchor": (1, -0.03)} if _rows(figure) else {}
+        axes.legend(ncols=min(len(shown), 6), fontsize="small", **below)
 
 
 def _set_range(axis: Any, get: Callable[[], tuple[float, float]], put: Callable[..., Any]) -> None:
