@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from losslab.models.dropout import Dropout, quicken_dropout
 from losslab.models.encoder import load_encoder, pool
 from losslab.models.settings import TransformerSettings
 from losslab.models.text_model import TextModel
@@ -17,8 +18,9 @@ class Transformer(TextModel):
         )
         if hasattr(self.backbone, "pooler"):
             self.backbone.pooler = None  # unused weights would wait for a gradient
+        quicken_dropout(self.backbone)
         self.pooling = settings.pooling
-        self.dropout = nn.Dropout(settings.dropout)
+        self.dropout = Dropout(settings.dropout)
         self.head = nn.Linear(self.backbone.config.hidden_size, labels)
 
     def embed(self, **inputs: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from losslab.training.loop import Judge, Loop
 from losslab.training.network import ModelWithLoss
 from losslab.training.non_finite import NonFinite
 from losslab.training.processes import process_rank
-from losslab.training.resources import cpu_threads
+from losslab.training.resources import cpu_threads, freed_memory_kept
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ def fit(
     torch.manual_seed(seed)
     network = make_network()
     torch.manual_seed(seed + process_rank())
-    with cpu_threads(budget.threads):
+    with cpu_threads(budget.threads), freed_memory_kept():
         title = f"{name} seed {seed}"
         loop = Loop(network, train, budget=budget, batch_size=size, seed=seed, title=title)
         record = _Record(name, seed, budget, network)

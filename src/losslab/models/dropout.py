@@ -1,0 +1,63 @@
+"""Dropout that costs a CPU a quarter of PyTorch's."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+LEVELS = 2**16  # a draw is a number of 16 bits
+
+
+class Dropout(nn.Dropout):
+    """Sets each value to 0 with probability ``p`` in training, and scales up the others.
+
+    On a CPU, PyTorch draws a floating-point number per value, which takes a tenth of a training
+    step of MiniLM. Here four values share one draw of 64 bits; ``p`` is met to 1/65,536. The draws
+    come from PyTorch's generator: its seed decides, and checkpointed passes draw the same again.
+
+    >>> dropout = Dropout(0.25)
+    >>> sorted(set(dropout(torch.ones(1000)).tolist()))
+    [0.0, 1.3333333730697632]
+    """
+
+    def forward(self, values: Tensor) -> Tensor:
+        """``values`` with some set to 0; on a GPU, and compiled, as PyTorch does it."""
+        elsewhere = values.device.type != "cpu" or torch.compiler.is_compiling()
+        if elsewhere or not self.training or not 0 < self.p < 1:
+            return super().forward(values)
+        made: Tensor = _Keep.apply(values, self._draw(values), 1 / (1 - self.p))
+        return made
+
+    def _draw(self, values: Tensor) -> Tensor:
+        """Which of the values are kept."""
+        words = torch.empty(-(-values.numel() // 4), dtype=torch.int64)
+        words.random_(torch.iinfo(torch.int64).min, None)
+        draws = words.view(torch.int16)[: values.numel()].view(values.shape)
+        return draws >= min(round(self.p * LEVELS), LEVELS - 1) - LEVELS // 2
+
+
+class _Keep(torch.autograd.Function):
+    """Scales what is kept and sets the rest to 0; remembers a byte per value, not a float."""
+
+    @staticmethod
+    def forward(values: Tensor, kept: Tensor, scale: float) -> Tensor:
+        return values * kept.to(values.dtype).mul_(scale)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, float], output: Tensor) -> None:
+        ctx.save_for_backward(inputs[1])
+        ctx.scale = inputs[2]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (kept,) = ctx.saved_tensors
+        return gradient * kept.to(gradient.dtype).mul_(ctx.scale), None, None
+
+
+def quicken_dropout(module: nn.Module) -> None:
+    """Let every ``nn.Dropout`` within ``module`` draw this way."""
+    for name, part in module.named_children():
+        if type(part) is nn.Dropout:
+            setattr(module, name, Dropout(part.p).train(part.training))
+        else:
+            quicken_dropout(part)
