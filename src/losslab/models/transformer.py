@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from losslab.models.dropout import Dropout, quicken_dropout
 from losslab.models.encoder import load_encoder, pool
+from losslab.models.recompute import gelu_recomputed
 from losslab.models.settings import TransformerSettings
 from losslab.models.text_model import TextModel
 
@@ -31,7 +32,8 @@ class Transformer(TextModel):
     def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
         """Logits, documents x labels."""
         mask = inputs["attention_mask"]
-        hidden = self.backbone(inputs_embeds=embedded, attention_mask=mask).last_hidden_state
+        with gelu_recomputed():
+            hidden = self.backbone(inputs_embeds=embedded, attention_mask=mask).last_hidden_state
         pooled = pool(hidden, mask, self.pooling)
         logits: Tensor = self.head(self.dropout(pooled))
         return logits
