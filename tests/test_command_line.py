@@ -156,3 +156,5 @@ def test_cross_validation_runs_every_fold_and_compares_losses_over_them(project,
     mean = sum(result["mean"]["macro_f1"] for result in saved) / 2
     assert table.loc[("macro_f1", "db"), "mean"] == pytest.approx(mean)
     assert {result["conditions"]["split"]["seed"] for result in saved} == {3}
+    corpora = project.glob("data/03_primary/cwe/corpus_summary.json/*/*")
+    assert {json.loads(f.read_text())["fold"] for f in corpora} == {"1 of 2", "2 of 2"}

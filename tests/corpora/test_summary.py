@@ -79,6 +79,13 @@ def test_only_what_was_found_is_told(documents, targets):
     ]
 
 
+def test_the_fold_is_told_first():
+    sentences = tell({"fold": "2 of 4", "labels_dropped": 3})
+    assert sentences[0].startswith("fold 2 of 4: ")
+    assert len(sentences) == 2
+    assert tell({"fold": None}) == []
+
+
 def test_single_task_wants_exactly_one_label(documents):
     check_one_label(documents[documents["labels"].map(len) == 1])
     message = "of 7 documents 1 have no label, such as d3; 2 have several labels, such as d1, d4"

@@ -80,7 +80,11 @@ PLAIN = {
 
 
 def tell(summary: Mapping[str, Any]) -> list[str]:
-    """The counts above zero as sentences, for the log and the page."""
+    """The fold, and the counts above zero, as sentences for the log and the page."""
+    fold = summary.get("fold")
+    told = (
+        [f"fold {fold}: another part validates in each, the rest but test trains"] if fold else []
+    )
     counts = {
         **{f"rows rejected: {why}": rows for why, rows in summary.get("rejected", {}).items()},
         **{f"rows left out: {why}": rows for why, rows in summary.get("left_out", {}).items()},
@@ -95,7 +99,7 @@ def tell(summary: Mapping[str, Any]) -> list[str]:
             for other, count in found.items()
         },
     }
-    return [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
+    return told + [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
 
 
 def check_one_label(documents: pd.DataFrame) -> None:

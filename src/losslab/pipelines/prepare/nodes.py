@@ -59,8 +59,11 @@ def split_documents(
     documents = assign_splits(parsed, **rule.model_dump())
     if unbalance is not None:
         documents = undersample(documents, **unbalance.model_dump()).reset_index(drop=True)
-    taken = len(parsed) - len(documents)
-    return documents, {"dropped_labels": dropped, "documents_undersampled": taken}
+    return documents, {
+        "dropped_labels": dropped,
+        "documents_undersampled": len(parsed) - len(documents),
+        "fold": f"{rule.fold} of {rule.folds}" if rule.folds else None,
+    }
 
 
 def encode_targets(documents: pd.DataFrame, task: str) -> tuple[list[str], sparse.csr_array]:
