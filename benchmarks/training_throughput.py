@@ -10,7 +10,8 @@ Fine-tunes MiniLM on Reuters (``LOSSLAB_MIRROR``) with bce, batches of 32, the s
 - grouped: Trainer, its own grouping by length
 
 All four train the network that the recipe makes, quick dropout and fused attention included; how
-freed memory is handled (``freed_memory_kept``) is part of our loop, Trainer has glibc's defaults.
+freed memory is handled (``freed_memory_kept``) is part of our loop; Trainer has the thresholds that
+glibc's allocator ends up with by itself.
 Also printed: what share of the machine's best matrix-multiply rate our training reaches.
 """
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 from tiny_encoder import write_encoder
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from losslab.models.build import build_model
+from losslab.models.dropout import Dropout
 from losslab.models.errors import EncoderError
 from losslab.models.features import compute_features, learn_tokenizer
 from losslab.models.inputs import inputs_of
@@ -88,6 +90,20 @@ def test_saving_memory_changes_no_gradient(encoder):
         passes.append(len(seen))
     torch.testing.assert_close(*gradients)
     assert passes == [1, 2]
+
+
+def test_encoders_draw_dropout_quickly_and_keep_no_output_of_a_gelu(encoder):
+    settings = TransformerSettings(**COMMON, backbone=encoder, pooling="mean")
+    features = compute_features(settings, TEXTS, learn_tokenizer(settings, TEXTS))
+    model = build_model(settings, features, labels=3).train()
+    kinds = {type(part) for part in model.modules() if isinstance(part, torch.nn.Dropout)}
+    assert kinds == {Dropout}
+    held = []
+    wide = model.backbone.encoder.layer[0].intermediate
+    wide.register_forward_hook(lambda *call: held.append(StorageWeakRef(call[2].untyped_storage())))
+    logits = model(**inputs_of(features, np.arange(5)).batch(np.arange(5)))
+    assert held[0].expired()
+    logits.sum().backward()
 
 
 def test_features_of_a_text_are_the_same_later(settings, features):

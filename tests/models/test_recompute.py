@@ -24,10 +24,13 @@ class Layer(nn.Module):
         return self.narrow(wide)
 
 
+VALUES = torch.linspace(-3, 3, 24).view(2, 3, 4)
+
+
 def run(activation, block):
     layer = Layer(activation)
     with block:
-        value = layer(torch.linspace(-3, 3, 24).view(2, 3, 4)).square().sum()
+        value = layer(VALUES).square().sum()
     held = not layer.held.expired()
     value.backward()
     return held, {name: weight.grad for name, weight in layer.named_parameters()}
@@ -46,6 +49,27 @@ def test_other_activations_are_kept():
     held, gradients = run(nn.Tanh(), gelu_recomputed())
     assert held
     torch.testing.assert_close(gradients, run(nn.Tanh(), nullcontext())[1], rtol=0, atol=0)
+
+
+def test_a_pass_without_a_backward_is_freed():
+    layer = Layer(nn.Tanh())  # keeps its own output
+    with gelu_recomputed():
+        layer(VALUES)
+    assert layer.held.expired()
+
+
+def test_what_was_modified_in_place_is_refused():
+    weight = torch.ones(3, requires_grad=True)
+    with gelu_recomputed():
+        made = weight.exp()
+        value = made.sum()
+    made.data.zero_()  # unnoticed by autograd, as asked for
+    value.backward()
+    with gelu_recomputed():
+        made = weight.exp()
+        value = made.mul_(2).sum()
+    with pytest.raises(RuntimeError, match=r"shape \(3,\).* modified by an inplace operation"):
+        value.backward()
 
 
 def test_a_compiled_pass_is_left_to_the_compiler():

@@ -82,9 +82,7 @@ PLAIN = {
 def tell(summary: Mapping[str, Any]) -> list[str]:
     """The fold, and the counts above zero, as sentences for the log and the page."""
     fold = summary.get("fold")
-    told = (
-        [f"fold {fold}: another part validates in each, the rest but test trains"] if fold else []
-    )
+    told = [f"fold {fold}: one part validates, the others train"] if fold else []
     counts = {
         **{f"rows rejected: {why}": rows for why, rows in summary.get("rejected", {}).items()},
         **{f"rows left out: {why}": rows for why, rows in summary.get("left_out", {}).items()},

@@ -1,4 +1,4 @@
-"""Dropout that costs a CPU a quarter of PyTorch's."""
+"""Dropout that costs a CPU a fraction of PyTorch's."""
 
 from typing import Any
 
@@ -6,14 +6,15 @@ import torch
 from torch import Tensor, nn
 
 LEVELS = 2**16  # a draw is a number of 16 bits
+MOST_THREADS = 8  # PyTorch's draws are slower, but shared by all threads
 
 
 class Dropout(nn.Dropout):
     """Sets each value to 0 with probability ``p`` in training, and scales up the others.
 
-    On a CPU, PyTorch draws a floating-point number per value, which takes a tenth of a training
-    step of MiniLM. Here four values share one draw of 64 bits; ``p`` is met to 1/65,536. The draws
-    come from PyTorch's generator: its seed decides, and checkpointed passes draw the same again.
+    PyTorch draws 32 bits or more for each value, here four values share 64: on two threads a
+    quarter of the time (``benchmarks/step_time.py``). ``p`` is met to 1/65,536. The draws come from
+    PyTorch's generator: its seed decides, and checkpointed passes draw the same again.
 
     >>> dropout = Dropout(0.25)
     >>> sorted(set(dropout(torch.ones(1000)).tolist()))
@@ -21,19 +22,25 @@ class Dropout(nn.Dropout):
     """
 
     def forward(self, values: Tensor) -> Tensor:
-        """``values`` with some set to 0; on a GPU, and compiled, as PyTorch does it."""
-        elsewhere = values.device.type != "cpu" or torch.compiler.is_compiling()
-        if elsewhere or not self.training or not 0 < self.p < 1:
+        """``values`` with some set to 0; PyTorch's own way on a GPU, compiled, on many threads."""
+        if not self.training or not 0 < self.p < 1 or _better_elsewhere(values):
             return super().forward(values)
-        made: Tensor = _Keep.apply(values, self._draw(values), 1 / (1 - self.p))
+        level = min(round(self.p * LEVELS), LEVELS - 1)
+        kept = _draw(values) >= level - LEVELS // 2
+        made: Tensor = _Keep.apply(values, kept, LEVELS / (LEVELS - level))
         return made
 
-    def _draw(self, values: Tensor) -> Tensor:
-        """Which of the values are kept."""
-        words = torch.empty(-(-values.numel() // 4), dtype=torch.int64)
-        words.random_(torch.iinfo(torch.int64).min, None)
-        draws = words.view(torch.int16)[: values.numel()].view(values.shape)
-        return draws >= min(round(self.p * LEVELS), LEVELS - 1) - LEVELS // 2
+
+def _better_elsewhere(values: Tensor) -> bool:
+    many = torch.get_num_threads() > MOST_THREADS
+    return values.device.type != "cpu" or many or torch.compiler.is_compiling()
+
+
+def _draw(values: Tensor) -> Tensor:
+    """A number from -32,768 to 32,767 for each value."""
+    words = torch.empty(-(-values.numel() // 4), dtype=torch.int64, device=values.device)
+    words.random_(torch.iinfo(torch.int64).min, None)
+    return words.view(torch.int16)[: values.numel()].view(values.shape)
 
 
 class _Keep(torch.autograd.Function):

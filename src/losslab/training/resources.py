@@ -9,7 +9,7 @@ import psutil
 import torch
 
 # mallopt's numbers for settings of glibc's allocator, as malloc.h has them
-TRIM_THRESHOLD, MMAP_MAX = -1, -4
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 
 
 @contextmanager
@@ -27,19 +27,19 @@ def cpu_threads(number: int | None) -> Iterator[None]:
 def freed_memory_kept() -> Iterator[None]:
     """Keep what is freed for the next allocation while the block runs, then give it back.
 
-    By itself glibc returns large blocks to the system, which hands them out again page by page,
-    each set to zero: a sixth of a training step on a CPU. Other allocators are left alone.
+    By itself glibc returns the end of its heap to the system whenever a step has freed it, and gets
+    it back page by page, each set to zero (``benchmarks/step_time.py``). Blocks above 32 MB are
+    returned here as well: of many sizes, they would leave gaps. Other allocators are left alone.
     """
     if platform.libc_ver()[0] != "glibc":
         yield
         return
     libc = ctypes.CDLL(None)
-    libc.mallopt(MMAP_MAX, 0)
+    libc.mallopt(MMAP_THRESHOLD, 2**25)
     libc.mallopt(TRIM_THRESHOLD, -1)
     try:
         yield
-    finally:  # the defaults, the second as glibc itself would have raised it by now
-        libc.mallopt(MMAP_MAX, 2**16)
+    finally:  # glibc raises both by itself up to 2**25 and 2**26, but not once one was set
         libc.mallopt(TRIM_THRESHOLD, 2**26)
         libc.malloc_trim(0)
 

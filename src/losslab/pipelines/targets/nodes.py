@@ -38,7 +38,7 @@ def describe_corpus(
     found = {
         "labels_dropped": len(split_notes["dropped_labels"]),
         "documents_undersampled": split_notes["documents_undersampled"],
-        "fold": split_notes["fold"],
+        "fold": split_notes.get("fold"),
         **examine_splits(documents, targets),
     }
     for sentence in tell(found):
