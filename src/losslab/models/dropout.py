@@ -12,9 +12,9 @@ MOST_THREADS = 8  # PyTorch's draws are slower, but shared by all threads
 class Dropout(nn.Dropout):
     """Sets each value to 0 with probability ``p`` in training, and scales up the others.
 
-    PyTorch draws 32 bits or more for each value, here four values share 64: on two threads a
-    quarter of the time (``benchmarks/step_time.py``). ``p`` is met to 1/65,536. The draws come from
-    PyTorch's generator: its seed decides, and checkpointed passes draw the same again.
+    Four values share a draw of 64 bits, which is quicker on few threads
+    (``benchmarks/step_time.py``). ``p`` is met to 1/65,536. The draws come from PyTorch's generator:
+    its seed decides, and checkpointed passes draw the same again.
 
     >>> dropout = Dropout(0.25)
     >>> sorted(set(dropout(torch.ones(1000)).tolist()))
