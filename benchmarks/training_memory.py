@@ -25,7 +25,6 @@ from losslab.training.batches import Documents
 from losslab.training.loop import Loop
 from losslab.training.network import ModelWithLoss
 from losslab.training.recipes import TransformerRecipe
-from losslab.training.resources import freed_memory_kept
 
 CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
 LABELS, DOCUMENTS, PER_DOCUMENT, BATCH, STEPS = 18_211, 20_000, 16, 32, 40
@@ -76,7 +75,7 @@ def main() -> None:
         network, documents, budget=recipe.training, batch_size=BATCH, seed=0, title=chosen.loss
     )
     (batches,) = loop.parts()
-    with freed_memory_kept():
+    with loop.memory:
         loop.train_on(batches[:STEPS], 0)
         trained = peak()
         loop.evaluate(validation, partial(judge_epoch, grid=threshold_grid(0.3, 0.7, 0.01)))

@@ -10,7 +10,7 @@ Fine-tunes MiniLM on Reuters (``LOSSLAB_MIRROR``) with bce, batches of 32, the s
 - grouped: Trainer, its own grouping by length
 
 All four train the network that the recipe makes, quick dropout and fused attention included; how
-freed memory is handled (``freed_memory_kept``) is part of our loop; Trainer has the thresholds that
+freed memory is handled (``KeptMemory``) is part of our loop; Trainer has the thresholds that
 glibc's allocator ends up with by itself.
 Also printed: what share of the machine's best matrix-multiply rate our training reaches.
 """
@@ -41,7 +41,6 @@ from losslab.training.batches import Documents
 from losslab.training.loop import Loop
 from losslab.training.network import ModelWithLoss
 from losslab.training.recipes import TransformerRecipe
-from losslab.training.resources import freed_memory_kept
 
 CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
 BATCH = 32
@@ -90,7 +89,7 @@ def time_ours(setting: Setting, places: np.ndarray) -> float:
     loop = make_loop(setting, places)
     (batches,) = loop.parts()
     start = perf_counter()
-    with freed_memory_kept():
+    with loop.memory:
         loop.train_on(batches, 0)
     return perf_counter() - start
 

@@ -2,8 +2,13 @@
 
 import csv
 import json
+import re
 
+import numpy as np
 import pytest
+from safetensors.numpy import load_file
+
+from losslab.parameters import fitting
 
 TOPICS = ["printer", "network", "login", "screen"]
 
@@ -32,6 +37,33 @@ def test_a_small_csv_is_trained_on_with_one_command(project, kedro, tickets):
     assert json.loads(metrics.read_text())
     (labels,) = (project / "data/03_primary/own/label_space.json").rglob("*.json")
     assert json.loads(labels.read_text()) == sorted(TOPICS)
+
+
+def test_a_model_of_words_trains_in_two_processes_with_one_command(project, kedro, tickets):
+    columns = f"corpus.file={tickets},corpus.text=body,corpus.labels=tags"
+    textcnn = (
+        "recipe=textcnn,recipes.textcnn.training.epochs=2,recipes.textcnn.training.processes=2"
+    )
+    done = kedro("run", "--env=own", "--pipelines=bce_loss", f"--params={columns},{textcnn}")
+    assert done.returncode == 0, done.stderr
+    (stored,) = (project / "data/04_feature/own/textcnn").rglob("features.safetensors/*/*")
+    assert load_file(stored)["ids"].dtype == np.uint16
+    (found,) = (project / "data/08_reporting/own/textcnn/bce_loss/metrics.json").rglob("*.json")
+    metrics = json.loads(found.read_text())
+    assert metrics["conditions"]["recipe_settings"]["training"]["processes"] == 2
+    assert metrics["seeds"]["1"]["epochs"] == 2
+
+
+def test_losses_for_one_label_are_compared_with_one_command(project, kedro, tickets):
+    rows = list(csv.reader((project / tickets).open(encoding="utf-8")))
+    first = [[subject, body, tags.split(",")[0]] for subject, body, tags in rows]
+    with (project / tickets).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(first)
+    columns = f"corpus.file={tickets},corpus.text=body,corpus.labels=tags"
+    done = kedro("run", "--env=own", f"--params=task=single,{columns},{SHORT},report.resamples=200")
+    assert done.returncode == 0, done.stderr
+    told = re.findall(r"^\| (\w+) +\| \d\.\d{3}", done.stdout, flags=re.MULTILINE)
+    assert sorted(told) == sorted(fitting("single"))
 
 
 @pytest.mark.parametrize(

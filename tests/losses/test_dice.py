@@ -34,6 +34,19 @@ def test_dice_is_its_equation(name, slow, batch, smooth):
     assert value.item() == pytest.approx(slow(*batch, smooth), rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("name", "rows", "warns"), [("dice2", 255, 1), ("dice2", 256, 0), ("dice1", 5, 0)]
+)
+def test_a_small_batch_is_warned_of_where_it_is_judged_as_a_whole(name, rows, warns, recwarn):
+    loss = build_loss(name)
+    loss.eval()(*draw_batch(rows=rows))
+    assert len(recwarn) == 0
+    loss.train()(*draw_batch(rows=rows))
+    assert [str(w.message) for w in recwarn] == [
+        f"{name}: a batch below 256 documents is small for a loss over batches"
+    ] * warns
+
+
 def test_batch_dice_of_one_document_is_dice_per_entry():
     batch = draw_batch(rows=1)
     torch.testing.assert_close(build_loss("dice2")(*batch), build_loss("dice1")(*batch))

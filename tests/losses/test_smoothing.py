@@ -83,6 +83,15 @@ def test_evaluation_without_soft_targets_is_the_hard_loss(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_training_before_soft_targets_are_switched_on_is_the_hard_loss(name):
+    logits, targets = draw_batch()
+    value = build_loss(name, alpha=1.0).train()(logits, targets, {"soft_targets": None})
+    torch.testing.assert_close(value, 6 * build_loss("bce")(logits, targets) / 8)
+    with pytest.raises(ValueError, match="soft_targets"):
+        build_loss(name, alpha=1.0).train()(logits, targets, {})
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_pull_is_nil_where_the_guess_is_the_soft_target(name):
     logits, targets = draw_batch()
     loss = build_loss(name)

@@ -5,6 +5,7 @@ import pytest
 import torch
 from tiny_encoder import write_encoder
 from torch.multiprocessing.reductions import StorageWeakRef
+from transformers import DebertaV2Config, DistilBertConfig, MPNetConfig, RobertaConfig
 
 from losslab.models.build import build_model
 from losslab.models.dropout import Dropout
@@ -30,9 +31,20 @@ def encoder(tmp_path_factory) -> str:
     return write_encoder(tmp_path_factory.mktemp("encoder"))
 
 
-@pytest.fixture(params=["probe", "cls", "mean", "textcnn", "lstm"])
-def settings(request, encoder) -> ModelSettings:
+ENCODERS = {
+    "roberta": RobertaConfig,
+    "distilbert": DistilBertConfig,
+    "mpnet": MPNetConfig,
+    "deberta": DebertaV2Config,
+}
+
+
+@pytest.fixture(params=["probe", "cls", "mean", "textcnn", "lstm", *ENCODERS])
+def settings(request, encoder, tmp_path) -> ModelSettings:
     pretrained = {**COMMON, "backbone": encoder}
+    if request.param in ENCODERS:
+        backbone = write_encoder(tmp_path, ENCODERS[request.param])
+        return TransformerSettings(**{**pretrained, "backbone": backbone}, pooling="mean")
     return {
         "probe": ProbeSettings(**pretrained, pooling="mean", hidden=4),
         "cls": TransformerSettings(**pretrained, pooling="cls"),
@@ -136,6 +148,7 @@ def test_given_vectors_are_where_words_start(tmp_path, first):
         ("lock 1 2\nopen 1\n", "line 2: expected 2 numbers, found 1"),
         ("lock 1 x\n", "line 1: expected a word and numbers"),
         (None, "no word vectors in .*vectors.txt"),
+        ("lock\t1\t2\nopen\t1\t2\n", "vectors.txt has a vector of none of the corpus's 3 words"),
     ],
 )
 def test_broken_vectors_are_named(tmp_path, content, message):

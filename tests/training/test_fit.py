@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -66,7 +67,9 @@ def network(loss, dropout=0.0, regularisers=NONE, **options):
     )
 
 
-def train(loss="bce", seed=1, make_network=None, documents=None, changed=None, **options):
+def train(
+    loss="bce", seed=1, make_network=None, documents=None, changed=None, judge=judge, **options
+):
     return fit(
         make_network or (lambda: network(build_loss(loss, STATISTICS))),
         documents or separable(100, seed=0),
@@ -136,10 +139,15 @@ def test_a_losss_own_parameters_do_not_decay():
     assert loss.move.item() == 5.0
 
 
-def test_training_ends_after_patience_epochs_without_a_better_one():
-    fitted = train()
-    assert len(fitted.history) == min(fitted.best_epoch + BUDGET.patience, BUDGET.epochs)
-    assert fitted.history["epoch"].tolist() == list(range(1, len(fitted.history) + 1))
+@pytest.mark.parametrize(("select_by", "best"), [("macro_f1", 2), ("micro_f1", 4)])
+def test_training_ends_after_patience_epochs_without_a_better_one(select_by, best):
+    script = zip([0.1, 0.3, 0.2, 0.3] + [0.2] * 36, [0.1, 0.2, 0.3, 0.4] + [0.1] * 36, strict=True)
+    fitted = train(
+        changed={"select_by": select_by, "patience": 3},
+        judge=lambda *_: dict(zip(("macro_f1", "micro_f1"), next(script), strict=True)),
+    )
+    assert fitted.best_epoch == best
+    assert fitted.history["epoch"].tolist() == list(range(1, best + 4))
 
 
 def test_same_seed_same_weights_other_seed_other_weights():
@@ -149,10 +157,24 @@ def test_same_seed_same_weights_other_seed_other_weights():
     assert not torch.equal(*(fitted.weights["model.layers.1.weight"] for fitted in (first, other)))
 
 
+CURVES = {
+    "train_loss",
+    "train_learning_rate",
+    "train_documents_per_second",
+    "train_memory_gb",
+    "train_seconds",
+    "validation_loss",
+    "validation_macro_f1",
+}
+
+
 def test_listeners_hear_the_start_and_every_epoch():
     heard = []
     with listening(heard.append):
         fitted = train(changed={"epochs": 3})
+    assert set(heard[1].figures) >= CURVES
+    assert heard[1].figures["train_learning_rate"] == BUDGET.learning_rate
+    assert heard[1].figures["train_memory_gb"] > 0.01
     assert heard[0] == TrainingStarted("bce", 1)
     assert [event.epoch for event in heard[1:]] == [1, 2, 3]
     assert isinstance(heard[1], EpochEnded)
@@ -246,6 +268,20 @@ def test_regularisers_ask_for_agreement(weights):
     assert strict(**batch) == plain.eval()(**batch)
 
 
+def test_fewer_documents_than_a_batch_are_told_of(caplog):
+    loss = Remembers()
+    make = lambda: network(loss)  # noqa: E731
+    few = separable(10, seed=0)
+    train("remembers", make_network=make, documents=few, changed={"epochs": 1}, whole_batch=True)
+    assert loss.rows[0] == 10
+    assert "only 10 training documents, asked for batches of 64" in caplog.text
+
+
+def test_asking_to_save_memory_in_vain_is_told_of(caplog):
+    loop_of(network(build_loss("bce")), gradient_checkpointing=True)
+    assert "Probe has no layers to compute again" in caplog.text
+
+
 def test_losses_of_a_whole_batch_get_larger_ones():
     loss = Remembers()
     train("remembers", make_network=lambda: network(loss), changed={"epochs": 1}, whole_batch=True)
@@ -299,6 +335,33 @@ def test_learning_rate_warms_up_and_follows_its_schedule(schedule, expected):
     assert [learning_rate_factor(budget, step, 10) for step in range(10)] == pytest.approx(expected)
 
 
+def test_steps_are_taken_at_the_rate_of_the_schedule():
+    loop = loop_of(network(build_loss("bce")), epochs=1, schedule="linear", warmup=0.4)
+    rates = []
+    loop.optimizer.register_step_pre_hook(
+        lambda taken, *_: rates.extend(group["lr"] for group in taken.param_groups)
+    )
+    loop.train_on(*loop.parts(), 0)
+    shares = [1 / 3, 2 / 3, 1, 3 / 4, 1 / 2, 1 / 4]
+    assert rates == pytest.approx([BUDGET.learning_rate * s for s in shares for _ in range(2)])
+
+
+def test_a_training_begins_with_its_longest_documents():
+    lengths = np.random.default_rng(0).permutation(100) + 1
+    features = {
+        "ids": np.ones(lengths.sum(), dtype=np.uint16),
+        "offsets": np.append(0, lengths.cumsum()),
+        "pad": np.zeros(1, dtype=int),
+    }
+    documents = Documents(features, np.zeros((100, 3), dtype=np.float32), np.arange(100))
+    for seed in range(5):
+        module = network(build_loss("bce"))
+        loop = Loop(module, documents, budget=BUDGET, batch_size=16, seed=seed, title="")
+        (batches,) = loop.parts()
+        assert 100 in lengths[batches[0]]
+        assert sorted(np.concatenate(batches)) == list(range(100))
+
+
 @pytest.mark.parametrize(
     ("weights", "passes"),
     [
@@ -320,21 +383,29 @@ def test_half_precision_is_for_the_model_and_not_for_the_loss(weights, passes):
 
 def test_what_a_failed_training_leaves_can_be_replayed(tmp_path):
     with pytest.raises(
-        NonFiniteLossError, match=r"logits from -?\d.* documents \d+.* labels a, "
+        NonFiniteLossError, match=r"the loss is (inf|-inf); logits from -?\d"
     ) as told:
         train(
             "blows",
             make_network=lambda: network(BlowsUp()),
-            labels=["a", "a", "a"],
+            labels=["a", "b", "c"],
             folder=tmp_path,
         )
     assert str(tmp_path / "seed_1") in str(told.value)
     batch = load_file(tmp_path / "seed_1/batch.safetensors")
     fault = json.loads((tmp_path / "seed_1/fault.json").read_text())
-    assert fault["step"] == 2
+    assert fault["steps_done"] == 2
+    assert fault["epoch"] == 0
     rows = [int(name) for name in fault["documents"]]
     assert torch.equal(batch["features"], separable(100, seed=0).inputs(np.array(rows))["features"])
-    network(BlowsUp()).load_state_dict(load_file(tmp_path / "seed_1/weights.safetensors"))
+    module = network(BlowsUp(at=1)).train()
+    module.load_state_dict(load_file(tmp_path / "seed_1/weights.safetensors"))
+    again = module({"features": batch["features"]}, batch["targets"], {})
+    assert str(again.item()) in str(told.value)
+    size = module.last_logits.abs()
+    named = re.search(r"documents (.+) and labels (.+?);", str(told.value))
+    assert named[1] == ", ".join(str(rows[i]) for i in size.amax(1).topk(5).indices)
+    assert named[2] == ", ".join("abc"[i] for i in size.amax(0).topk(3).indices)
 
 
 def test_best_weights_stay_when_a_later_epoch_fails(tmp_path):

@@ -11,9 +11,11 @@ import yaml
 from conftest import ROOT
 from safetensors.numpy import load_file
 from scipy import sparse
+from tiny_encoder import write_encoder
 
 from losslab.evaluation import threshold_grid
 from losslab.losses import LOSSES
+from losslab.models.features import compute_features, learn_tokenizer
 from losslab.targets import SoftLabels, describe_labels
 from losslab.training.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import EpochEnded, TrainingStarted, listening
@@ -37,6 +39,31 @@ def material() -> Material:
     context = {"soft_targets": soft}
     ids = np.arange(ROWS + 40).astype(str)
     return Material({"embeddings": features}, targets, *rows, ids=ids, context=context)
+
+
+TEXTS = ["the lock", "a", "the memory is open a lock the", "is open", "lock memory"]
+
+
+@pytest.fixture(scope="module")
+def recipes(tmp_path_factory) -> Recipes:
+    """Recipes that read tokens, small, without dropout; the papers' backbone is a tiny one."""
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    backbone = write_encoder(tmp_path_factory.mktemp("encoder"), **still)
+    changed = {"paper": {"backbone": backbone}, "textcnn": {"least_count": 1}}
+    short = {"epochs": 2, "batch_size": 19, "learning_rate": 0.01}
+    return Recipes(
+        **CONF
+        | {
+            name: {
+                **CONF[name],
+                **own,
+                "max_length": 16,
+                "dropout": 0.0,
+                "training": {**CONF[name]["training"], **short},
+            }
+            for name, own in changed.items()
+        }
+    )
 
 
 def job(material: Material, loss: str, processes: int, **training) -> Job:
@@ -75,6 +102,26 @@ def test_two_processes_give_what_one_gives(material, loss, capfd):
             torch.testing.assert_close(both.weights[name], weight, atol=1e-4, rtol=1e-3)
     assert [type(event) for event in heard] == [TrainingStarted, *[EpochEnded] * 3]
     assert heard[-1].figures["validation_macro_f1"] == both.history["validation_macro_f1"].iloc[-1]
+
+
+@pytest.mark.parametrize("recipe", ["textcnn", "paper"])
+def test_two_processes_read_texts_of_any_length_as_one_does(material, recipes, recipe):
+    settings = getattr(recipes, recipe)
+    texts = [TEXTS[row * row % 5] for row in range(len(material.ids))]
+    features = compute_features(settings, texts, learn_tokenizer(settings, texts))
+    reads = replace(material, features=features)
+    fitted = []
+    for processes in (1, 2):
+        training = settings.training.model_copy(update={"processes": processes})
+        changed = {recipe: settings.model_copy(update={"training": training})}
+        asked = {"recipe": recipe, "recipes": recipes.model_copy(update=changed)}
+        fitted.append(run_job(job(material, "bce", 1).model_copy(update=asked), reads))
+    alone, both = fitted
+    assert both.history["train_loss"].is_monotonic_decreasing
+    figures = [name for name in alone.history if name.startswith(("validation", "train_loss"))]
+    np.testing.assert_allclose(both.history[figures], alone.history[figures], atol=1e-4)
+    for name, weight in alone.weights.items():
+        torch.testing.assert_close(both.weights[name], weight, atol=1e-4, rtol=1e-3)
 
 
 def test_failure_in_a_process_is_told_as_it_would_be_here(material, tmp_path):
@@ -133,5 +180,7 @@ def test_processes_are_given_their_threads_and_heard():
 def test_more_processes_than_gpus_are_refused(material, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(TrainingFailedError, match=r"processes is 2, .* found 1"):
+    with pytest.raises(
+        TrainingFailedError, match=r"recipes.probe.training.processes is 2, .* found 1"
+    ):
         run_job(job(material, "bce", 2), material)

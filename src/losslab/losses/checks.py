@@ -1,7 +1,11 @@
 """Errors for what a loss is handed, and the precision it computes in."""
 
+import warnings
+
 import torch
 from torch import Tensor
+
+SMALL_BATCH = 256
 
 
 class NaNLogitsError(ValueError):
@@ -38,3 +42,12 @@ def _check_values(name: str, logits: Tensor, targets: Tensor, *, soft: bool) -> 
     flat = targets.reshape(-1)
     if not soft and torch.dot(flat, flat) != flat.sum():  # t * t < t strictly between 0 and 1
         raise ValueError(f"{name}: targets must be 0 or 1; this loss takes no soft targets")
+
+
+def warn_of_small_batch(name: str, documents: int) -> None:
+    """Warn where a batch holds too few positives of most labels to be judged as a whole."""
+    if documents < SMALL_BATCH:
+        warnings.warn(
+            f"{name}: a batch below {SMALL_BATCH} documents is small for a loss over batches",
+            stacklevel=3,
+        )

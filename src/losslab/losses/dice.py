@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.checks import warn_of_small_batch
 from losslab.losses.spec import LabelStatistics
 
 
@@ -57,3 +58,9 @@ class BatchDiceLoss(DiceLoss):
     """
 
     over_batch = True
+
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """See :func:`dice`."""
+        if self.training:
+            warn_of_small_batch(self.name, len(logits))
+        return super().compute(logits, targets, context)

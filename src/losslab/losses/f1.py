@@ -5,7 +5,6 @@ value is ``1 - mean over labels of 2 tp / (2 tp + fn + fp + eps)``. The printed 
 factor 2 and the "1 -". The batch must reach the loss whole, and be large enough to hold positives.
 """
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +12,8 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss, RandomLoss
+from losslab.losses.checks import warn_of_small_batch
 from losslab.losses.spec import LabelStatistics
-
-SMALL_BATCH = 256
 
 
 def soft_f1(
@@ -74,11 +72,8 @@ class SigmoidF1Loss(Loss):
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """One minus the batch's soft F1."""
-        if self.training and len(logits) < SMALL_BATCH:
-            warnings.warn(
-                f"{self.name}: a batch below {SMALL_BATCH} documents is small for a loss over batches",
-                stacklevel=2,
-            )
+        if self.training:
+            warn_of_small_batch(self.name, len(logits))
         return soft_f1(self.decisions(logits, context), targets, **self.options)
 
     def decisions(self, logits: Tensor, context: Context) -> Tensor:

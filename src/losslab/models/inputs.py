@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 Arrays = Mapping[str, np.ndarray]
+SCORED_AT_ONCE = 256, 2**14  # documents and tokens, at most
 
 
 class Embeddings:
@@ -46,6 +47,24 @@ def inputs_of(features: Arrays, rows: np.ndarray) -> Embeddings | Tokens:
     if "embeddings" in features:
         return Embeddings(features["embeddings"], rows)
     return Tokens(features["ids"], features["offsets"], int(features["pad"][0]), rows)
+
+
+def scoring_batches(lengths: np.ndarray, *, at_least: int = 1) -> list[np.ndarray]:
+    """Places from the longest document to the shortest, so many at once that memory suffices.
+
+    >>> lengths = np.array([9000, 1, 9000, 1])
+    >>> [list(map(int, places)) for places in scoring_batches(lengths)]
+    [[0], [2], [1, 3]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    most, tokens = SCORED_AT_ONCE
+    batches, start = [], 0
+    while start < len(order):
+        longest = max(int(lengths[order[start]]), 1)
+        size = max(at_least, min(most, tokens // longest))
+        batches.append(order[start : start + size])
+        start += size
+    return batches
 
 
 def ordered_batches(lengths: np.ndarray, size: int) -> list[np.ndarray]:

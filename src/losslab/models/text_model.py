@@ -1,6 +1,10 @@
 """What every model has in common: an embedding step, and logits from what it embedded."""
 
+import logging
+
 from torch import Tensor, nn
+
+logger = logging.getLogger(__name__)
 
 
 class TextModel(nn.Module):
@@ -24,3 +28,6 @@ class TextModel(nn.Module):
 
     def save_memory(self) -> None:
         """Trade time for memory in training, where the model has something to trade."""
+        logger.warning(
+            "%s has no layers to compute again: it trains as before", type(self).__name__
+        )

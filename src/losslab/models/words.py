@@ -46,7 +46,8 @@ def read_vectors(file: Path, vocabulary: Mapping[str, int]) -> dict[str, np.ndar
     """The vectors of the vocabulary's words in a text file: a word and its numbers on each line.
 
     A first line with two numbers only, as word2vec writes it, is passed over; else it tells how
-    many numbers a line has. What stands before them is the word, spaces included.
+    many numbers a line has. What stands before them is the word, spaces included. A file without
+    any of the words is refused.
     """
     try:
         lines = file.open(encoding="utf-8", errors="replace")
@@ -62,6 +63,11 @@ def read_vectors(file: Path, vocabulary: Mapping[str, int]) -> dict[str, np.ndar
             word, *numbers = line.rstrip().rsplit(" ", width)
             if word in vocabulary:
                 known[word] = _as_vector(numbers, width, f"{file}, line {number}")
+    if not known:
+        raise EncoderError(
+            f"{file} has a vector of none of the corpus's {len(vocabulary)} words: expected a word and "
+            "its numbers on each line, with spaces between them"
+        )
     return known
 
 

@@ -22,7 +22,7 @@ from losslab.training.loop import Judge, Loop
 from losslab.training.network import ModelWithLoss
 from losslab.training.non_finite import NonFinite
 from losslab.training.processes import process_rank
-from losslab.training.resources import cpu_threads, freed_memory_kept
+from losslab.training.resources import cpu_threads
 
 logger = logging.getLogger(__name__)
 
@@ -61,12 +61,13 @@ def fit(
     torch.manual_seed(seed)
     network = make_network()
     torch.manual_seed(seed + process_rank())
-    with cpu_threads(budget.threads), freed_memory_kept():
+    with cpu_threads(budget.threads):
         title = f"{name} seed {seed}"
         loop = Loop(network, train, budget=budget, batch_size=size, seed=seed, title=title)
         record = _Record(name, seed, budget, network)
         try:
-            _run(loop, record, validation, judge)
+            with loop.memory:
+                _run(loop, record, validation, judge)
         except NonFinite as fault:
             raise _explain(fault, loop, record, labels, folder) from fault
         finally:
@@ -146,7 +147,13 @@ def _explain(
     message = f"{record.name}, seed {record.seed}, {place}: {fault.describe(labels)}"
     if folder is not None:
         kept = folder / f"seed_{record.seed}"
-        facts = {"loss": record.name, "seed": record.seed, "step": loop.step, "fault": message}
+        facts = {
+            "loss": record.name,
+            "seed": record.seed,
+            "epoch": loop.epoch,
+            "steps_done": loop.step,
+            "fault": message,
+        }
         fault.keep(kept, loop.network, facts)
         if record.weights:
             from safetensors.torch import save_file

@@ -28,9 +28,9 @@ MARK = "losslab-event "
 
 
 def run_in_processes(job: Job, material: Material, failures: Path | None) -> Fitted:
-    """Train in ``training.processes`` processes; their events are published here."""
+    """Train in as many processes as the recipe asks for; their events are published here."""
     processes = job.chosen.training.processes
-    _check_devices(processes)
+    _check_devices(job.recipe, processes)
     with TemporaryDirectory(prefix="losslab-") as scratch:
         folder = Path(scratch)
         (folder / "job.json").write_text(job.model_dump_json())
@@ -50,11 +50,11 @@ def run_in_processes(job: Job, material: Material, failures: Path | None) -> Fit
         return read_fitted(folder)
 
 
-def _check_devices(processes: int) -> None:
+def _check_devices(recipe: str, processes: int) -> None:
     if torch.cuda.is_available() and processes > torch.cuda.device_count():
         raise TrainingFailedError(
-            f"training.processes is {processes}, and each needs a GPU of its own: found "
-            f"{torch.cuda.device_count()}; ask for no more processes than that"
+            f"recipes.{recipe}.training.processes is {processes}, and each needs a GPU of its own: "
+            f"found {torch.cuda.device_count()}; ask for no more processes than that"
         )
 
 

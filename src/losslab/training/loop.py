@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from losslab.losses.checks import NaNLogitsError
-from losslab.models.inputs import ordered_batches
+from losslab.models.inputs import scoring_batches
 from losslab.training.batches import Documents, shuffled_batches
 from losslab.training.budget import Budget
 from losslab.training.network import ModelWithLoss
@@ -27,10 +27,9 @@ from losslab.training.processes import (
     process_rank,
     together,
 )
-from losslab.training.resources import choose_precision, memory_in_use
+from losslab.training.resources import KeptMemory, choose_precision, memory_in_use
 
 Judge = Callable[[Any, np.ndarray], Mapping[str, float]]
-EVALUATED_AT_ONCE = 256, 2**14  # documents and tokens, at most
 SKIPPED_AT_MOST = 20  # steps in a row: a scale of 2**16 has come down to 2**-4 by then
 
 
@@ -76,8 +75,8 @@ class Loop:
             network.model.compile(dynamic=True)
         self.optimizer = make_optimizer(network, budget)
         self.module = together(network, self.device)
-        self.skipped = 0
-        self.step, self.steps = 0, budget.epochs * len(self._batches())
+        self.memory, self.skipped = KeptMemory(), 0
+        self.epoch, self.step, self.steps = 0, 0, budget.epochs * len(self._batches())
         self.random = np.random.default_rng(seed)
         hidden = True if process_rank() else None
         self.bar = tqdm(total=self.steps, desc=title, unit="step", disable=hidden, leave=False)
@@ -86,17 +85,24 @@ class Loop:
         return shuffled_batches(self.train.lengths, self.batch_size, random=self.random)
 
     def parts(self) -> list[list[np.ndarray]]:
-        """The batches of a new epoch, cut where it is evaluated; no part is empty."""
+        """The batches of a new epoch, cut where it is evaluated; no part is empty.
+
+        A training begins with its longest documents: if memory does not suffice, it shows at once.
+        """
         batches = self._batches()
+        if self.step == 0:
+            longest = int(np.argmax([self.train.lengths[places].max() for places in batches]))
+            batches[0], batches[longest] = batches[longest], batches[0]
         cuts = np.linspace(0, len(batches), self.budget.evaluations_per_epoch + 1).round()
         return [batches[int(a) : int(b)] for a, b in pairwise(np.unique(cuts))]
 
     def train_on(self, batches: list[np.ndarray], epoch: int) -> dict[str, float]:
         """Take a step on each batch; the figures of these steps."""
         start, rows, total = perf_counter(), 0, 0.0
+        self.epoch = epoch
         self.module.train()
         for places in batches:
-            total += self._take_step(places, epoch)
+            total += self._take_step(places)
             rows += len(places)
             self.bar.update()
         return {
@@ -106,9 +112,9 @@ class Loop:
             "train_memory_gb": memory_in_use(self.device),
         }
 
-    def _take_step(self, places: np.ndarray, epoch: int) -> float:
+    def _take_step(self, places: np.ndarray) -> float:
         batch = self._move(self.train.batch(own_share(places)))
-        batch["context"]["epoch"] = epoch
+        batch["context"]["epoch"] = self.epoch
         if self.step < self.budget.soft_targets_from_step and "soft_targets" in batch["context"]:
             batch["context"]["soft_targets"] = None
         try:
@@ -137,6 +143,8 @@ class Loop:
         self.scaler.update()
         self.optimizer.zero_grad()  # now: the next forward pass needs the memory
         self.step += 1
+        if self.step == 1:
+            self.memory.stop_growing()  # no later batch is longer
 
     def _watch(self, norm: float, places: np.ndarray) -> None:
         """Stop at a gradient that is not finite; a scaler may first look for a better scale."""
@@ -159,7 +167,7 @@ class Loop:
         Processes exchange what they have after each batch: memory for all scores is taken once,
         and a fault in one of them reaches all.
         """
-        batches = ordered_batches(documents.lengths, self._rows_at_once(documents))
+        batches = scoring_batches(documents.lengths, at_least=self.batch_size)
         rank, count = process_rank(), process_count()
         scores, total = np.empty((0, 0), dtype=np.float32), 0.0
         for start in range(0, len(batches), count):
@@ -172,11 +180,6 @@ class Loop:
                     scores = scores if len(scores) else np.empty(shape, dtype=np.float32)
                     scores[part.places] = part.scores
         return scores, total / len(documents)
-
-    def _rows_at_once(self, documents: Documents) -> int:
-        rows, tokens = EVALUATED_AT_ONCE
-        longest = max(int(documents.lengths.max()), 1)
-        return max(self.batch_size, min(rows, tokens // longest))
 
     def _score(self, documents: Documents, places: np.ndarray) -> Scored:
         batch = self._move(documents.batch(places))

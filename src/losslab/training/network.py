@@ -1,6 +1,6 @@
 """A model and the loss that trains it, as one module."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from losslab.losses.base import Loss
 from losslab.models.encoder import default_device
-from losslab.models.inputs import Embeddings, Tokens, ordered_batches
+from losslab.models.inputs import Embeddings, Tokens, scoring_batches
 from losslab.models.text_model import TextModel
 from losslab.training.budget import Regularisers
 from losslab.training.processes import gather_rows
@@ -119,30 +119,31 @@ def load_weights(network: ModelWithLoss, weights: Mapping[str, np.ndarray]) -> M
     return network
 
 
-def predict_logits(
-    network: ModelWithLoss, inputs: Embeddings | Tokens, *, batch_size: int = 256
-) -> np.ndarray:
+def predict_logits(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.ndarray:
     """What ``network`` says of each document: documents x labels, in float64."""
-    device = default_device()
-    network.eval().to(device)
-    logits: list[np.ndarray] = []
-    batches = ordered_batches(inputs.lengths, batch_size)
-    with torch.inference_mode():
-        for places in batches:
-            batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
-            logits.append(network.model(**batch).cpu().double().numpy())
-    return np.concatenate(logits)[np.argsort(np.concatenate(batches))]
+    return _predict(network, inputs, lambda logits: logits)
 
 
-def predict_scores(
-    network: ModelWithLoss, inputs: Embeddings | Tokens, *, batch_size: int = 256
-) -> np.ndarray:
+def predict_scores(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.ndarray:
     """What ``network`` makes decisions by: documents x labels.
 
     In float64, so that probabilities near 1 keep the order of their logits, and on the CPU, since
     not every device has float64.
     """
-    logits = predict_logits(network, inputs, batch_size=batch_size)
+    return _predict(network, inputs, network.loss.cpu().scores)
+
+
+def _predict(
+    network: ModelWithLoss, inputs: Embeddings | Tokens, judge: Callable[[Tensor], Tensor]
+) -> np.ndarray:
+    """What ``judge`` makes of the logits of each batch, in one array."""
+    device = default_device()
+    model = network.eval().model.to(device)
+    made = np.empty((0, 0))
     with torch.inference_mode():
-        scores: np.ndarray = network.loss.cpu().scores(torch.from_numpy(logits)).numpy()
-    return scores
+        for places in scoring_batches(inputs.lengths):
+            batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
+            judged = judge(model(**batch).cpu().double()).numpy()
+            made = made if len(made) else np.empty((len(inputs.lengths), judged.shape[1]))
+            made[places] = judged
+    return made

@@ -4,12 +4,14 @@ import ctypes
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Self
 
 import psutil
 import torch
 
 # mallopt's numbers for settings of glibc's allocator, as malloc.h has them
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+LARGEST_IN_HEAP = 2**25  # bytes; glibc takes no more
 
 
 @contextmanager
@@ -23,25 +25,39 @@ def cpu_threads(number: int | None) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@contextmanager
-def freed_memory_kept() -> Iterator[None]:
-    """Keep what is freed for the next allocation while the block runs, then give it back.
+class KeptMemory:
+    """Keeps what is freed for the next allocation while the block runs, then gives it back.
 
     By itself glibc returns the end of its heap to the system whenever a step has freed it, and gets
-    it back page by page, each set to zero (``benchmarks/step_time.py``). Blocks above 32 MB are
-    returned here as well: of many sizes, they would leave gaps. Other allocators are left alone.
+    it back page by page, each set to zero (``benchmarks/step_time.py``). Blocks of many sizes leave
+    gaps, though, and a heap that is never returned grows from step to step: once it is as large as
+    a training needs, ``stop_growing`` has what does not fit come from the system and return there
+    (``benchmarks/training_memory.py``). Other allocators are left alone.
     """
-    if platform.libc_ver()[0] != "glibc":
-        yield
-        return
-    libc = ctypes.CDLL(None)
-    libc.mallopt(MMAP_THRESHOLD, 2**25)
-    libc.mallopt(TRIM_THRESHOLD, -1)
-    try:
-        yield
-    finally:  # glibc raises both by itself up to 2**25 and 2**26, but not once one was set
-        libc.mallopt(TRIM_THRESHOLD, 2**26)
-        libc.malloc_trim(0)
+
+    def __init__(self) -> None:
+        self._libc: ctypes.CDLL | None = None
+
+    def __enter__(self) -> Self:
+        if platform.libc_ver()[0] == "glibc":
+            self._libc = ctypes.CDLL(None)
+            self._libc.mallopt(MMAP_THRESHOLD, LARGEST_IN_HEAP)
+            self._libc.mallopt(TRIM_THRESHOLD, -1)
+        return self
+
+    def stop_growing(self) -> None:
+        """Large blocks that fit in no gap are no longer put at the end of the heap."""
+        if self._libc is not None:
+            self._libc.mallopt(MMAP_THRESHOLD, 2**20)
+
+    def __exit__(self, *exception: object) -> None:
+        if self._libc is None:
+            return
+        # glibc raises both by itself up to these values, but not once one was set
+        self._libc.mallopt(MMAP_THRESHOLD, LARGEST_IN_HEAP)
+        self._libc.mallopt(TRIM_THRESHOLD, 2 * LARGEST_IN_HEAP)
+        self._libc.malloc_trim(0)
+        self._libc = None
 
 
 def choose_precision(asked: str) -> torch.dtype:

@@ -1,0 +1,39 @@
+"""Which documents share a batch."""
+
+import numpy as np
+import pytest
+
+from losslab.training.batches import shuffled_batches
+
+LENGTHS = np.random.default_rng(0).lognormal(4, 0.8, 5000).astype(int) + 1
+
+
+def padding(batches: list[np.ndarray]) -> float:
+    """Tokens that fill up, by tokens that say something."""
+    taken = sum(len(places) * LENGTHS[places].max() for places in batches)
+    return taken / LENGTHS.sum() - 1
+
+
+@pytest.fixture
+def epochs() -> list[list[np.ndarray]]:
+    random = np.random.default_rng(1)
+    return [shuffled_batches(LENGTHS, 32, random=random) for _ in range(2)]
+
+
+def test_documents_of_similar_length_share_a_batch(epochs):
+    anyhow = np.array_split(np.random.default_rng(2).permutation(len(LENGTHS)), len(epochs[0]))
+    assert padding(epochs[0]) < padding(anyhow) / 8
+
+
+def test_every_document_is_in_one_batch_of_at_least_the_size(epochs):
+    for batches in epochs:
+        assert sorted(np.concatenate(batches)) == list(range(len(LENGTHS)))
+        assert {len(places) for places in batches} <= {32, 33}
+
+
+def test_epochs_differ_in_company_and_order(epochs):
+    first, second = ({frozenset(places.tolist()) for places in batches} for batches in epochs)
+    assert len(first & second) < len(first) / 10
+    means = [np.array([LENGTHS[places].mean() for places in batches]) for batches in epochs]
+    for mean in means:  # long and short batches take turns
+        assert abs(np.corrcoef(mean[:-1], mean[1:])[0, 1]) < 0.3
