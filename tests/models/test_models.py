@@ -1,5 +1,7 @@
 """What all models have in common, whatever they read."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -116,6 +118,17 @@ def test_encoders_draw_dropout_quickly_and_keep_no_output_of_a_gelu(encoder):
     logits = model(**inputs_of(features, np.arange(5)).batch(np.arange(5)))
     assert held[0].expired()
     logits.sum().backward()
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, "0"), ("7", "7")])
+def test_no_code_is_kept_for_each_length_unless_asked_for(encoder, before, after, monkeypatch):
+    name = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
+    monkeypatch.setenv(name, before or "")
+    if before is None:
+        monkeypatch.delenv(name)
+    settings = TransformerSettings(**COMMON, backbone=encoder, pooling="mean")
+    build_model(settings, {}, labels=3)
+    assert os.environ[name] == after
 
 
 def test_features_of_a_text_are_the_same_later(settings, features):

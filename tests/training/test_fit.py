@@ -17,7 +17,7 @@ from losslab.training.budget import Budget, Regularisers
 from losslab.training.errors import NonFiniteLossError
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.fit import fit
-from losslab.training.loop import SKIPPED_AT_MOST, Loop
+from losslab.training.loop import HEAP_GROWS_FOR, SKIPPED_AT_MOST, Loop
 from losslab.training.network import ModelWithLoss, load_weights, predict_scores
 from losslab.training.optimizer import learning_rate_factor, make_optimizer
 
@@ -344,6 +344,14 @@ def test_steps_are_taken_at_the_rate_of_the_schedule():
     loop.train_on(*loop.parts(), 0)
     shares = [1 / 3, 2 / 3, 1, 3 / 4, 1 / 2, 1 / 4]
     assert rates == pytest.approx([BUDGET.learning_rate * s for s in shares for _ in range(2)])
+
+
+def test_the_heap_stops_growing_once_batches_of_all_lengths_were_met(monkeypatch):
+    steps = []
+    loop = loop_of(network(build_loss("bce")))
+    monkeypatch.setattr(loop.memory, "stop_growing", lambda: steps.append(loop.step))
+    loop.train_on([np.arange(16)] * 30, 0)
+    assert steps == [HEAP_GROWS_FOR]
 
 
 def test_a_training_begins_with_its_longest_documents():

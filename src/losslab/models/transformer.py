@@ -1,5 +1,7 @@
 """A pretrained encoder with a linear head, trained as a whole."""
 
+import os
+
 from torch import Tensor, nn
 
 from losslab.models.dropout import Dropout, quicken_dropout
@@ -14,6 +16,7 @@ class Transformer(TextModel):
 
     def __init__(self, settings: TransformerSettings, *, labels: int) -> None:
         super().__init__()
+        _keep_no_code_by_shape()
         self.backbone = load_encoder(
             settings.backbone, attention_dropout=settings.attention_dropout
         )
@@ -43,3 +46,13 @@ class Transformer(TextModel):
         self.backbone.gradient_checkpointing_enable(
             gradient_checkpointing_kwargs={"use_reentrant": False}
         )
+
+
+def _keep_no_code_by_shape() -> None:
+    """Let oneDNN, which computes GELU on a CPU, make its code anew for each pass.
+
+    It would keep what it made for 1,024 shapes, in small blocks all over the heap: with batches of
+    many lengths no gap between them is soon large enough for a layer, and memory grows for hours.
+    oneDNN reads this once, at its first use in a process; a value that is set already stays.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")

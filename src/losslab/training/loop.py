@@ -30,6 +30,7 @@ from losslab.training.processes import (
 from losslab.training.resources import KeptMemory, choose_precision, memory_in_use
 
 Judge = Callable[[Any, np.ndarray], Mapping[str, float]]
+HEAP_GROWS_FOR = 20  # steps: by then batches of all lengths have been met, the longest first
 SKIPPED_AT_MOST = 20  # steps in a row: a scale of 2**16 has come down to 2**-4 by then
 
 
@@ -143,8 +144,8 @@ class Loop:
         self.scaler.update()
         self.optimizer.zero_grad()  # now: the next forward pass needs the memory
         self.step += 1
-        if self.step == 1:
-            self.memory.stop_growing()  # no later batch is longer
+        if self.step == HEAP_GROWS_FOR:
+            self.memory.stop_growing()
 
     def _watch(self, norm: float, places: np.ndarray) -> None:
         """Stop at a gradient that is not finite; a scaler may first look for a better scale."""
