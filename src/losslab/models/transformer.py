@@ -52,7 +52,7 @@ def _keep_no_code_by_shape() -> None:
     """Let oneDNN, which computes GELU on a CPU, make its code anew for each pass.
 
     It would keep what it made for 1,024 shapes, in small blocks all over the heap: with batches of
-    many lengths no gap between them is soon large enough for a layer, and memory grows from step to step.
-    oneDNN reads this once, at its first use in a process; a value that is set already stays.
+    many lengths no gap between them is soon large enough for a layer, and memory grows from step to
+    step. oneDNN reads this once, at its first use in a process; a value that is set already stays.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")
