@@ -346,7 +346,7 @@ def test_steps_are_taken_at_the_rate_of_the_schedule():
     assert rates == pytest.approx([BUDGET.learning_rate * s for s in shares for _ in range(2)])
 
 
-def test_the_heap_stops_growing_once_batches_of_all_lengths_were_met(monkeypatch):
+def test_the_heap_stops_growing_after_its_first_steps(monkeypatch):
     steps = []
     loop = loop_of(network(build_loss("bce")))
     monkeypatch.setattr(loop.memory, "stop_growing", lambda: steps.append(loop.step))

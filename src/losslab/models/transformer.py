@@ -51,8 +51,9 @@ class Transformer(TextModel):
 def _keep_no_code_by_shape() -> None:
     """Let oneDNN, which computes GELU on a CPU, make its code anew for each pass.
 
-    It would keep what it made for 1,024 shapes, in small blocks all over the heap: with batches of
-    many lengths no gap between them is soon large enough for a layer, and memory grows from step to
-    step. oneDNN reads this once, at its first use in a process; a value that is set already stays.
+    It would keep what it made for 1,024 shapes. With batches of many lengths memory grew from step
+    to step, and without that cache it did not (``benchmarks/training_memory.py``); presumably its
+    small blocks lie between large ones and keep their gaps apart. oneDNN reads this once, at its
+    first use in a process; a value that is set already stays.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "0")

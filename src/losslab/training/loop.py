@@ -30,7 +30,7 @@ from losslab.training.processes import (
 from losslab.training.resources import KeptMemory, choose_precision, memory_in_use
 
 Judge = Callable[[Any, np.ndarray], Mapping[str, float]]
-HEAP_GROWS_FOR = 20  # steps: by then batches of all lengths have been met, the longest first
+HEAP_GROWS_FOR = 20  # steps, the longest batch first; the number was not tuned
 SKIPPED_AT_MOST = 20  # steps in a row: a scale of 2**16 has come down to 2**-4 by then
 
 
