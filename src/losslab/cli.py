@@ -14,17 +14,20 @@ from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
 from kedro.utils import find_kedro_project
 
-from losslab.corpora import CorpusError
-from losslab.corpora.fetch import FetchError, Ways
-from losslab.corpora.fetch import fetch as fetch_raw_files
-from losslab.corpora.raw_folder import overview
-from losslab.corpora.sources import SOURCES
-from losslab.evaluation import MixtureError
+from losslab.data.download.fetch import Ways
+from losslab.data.download.fetch import fetch as fetch_raw_files
+from losslab.data.download.raw_folder import overview
+from losslab.data.download.sources import SOURCES
+from losslab.errors import (
+    CorpusError,
+    EncoderError,
+    FetchError,
+    IncomparableError,
+    NonFiniteLossError,
+    SupervisionError,
+)
 from losslab.losses import LOSSES
-from losslab.models.errors import EncoderError
 from losslab.parameters import unknown
-from losslab.targets import TargetsError
-from losslab.training.errors import NonFiniteLossError
 
 RUNNERS = ("SequentialRunner", "kedro.runner.SequentialRunner")
 """Trainings seed one global generator, so that two at a time in one process would mix their draws."""
@@ -34,9 +37,9 @@ EXPLAINED = (
     DatasetError,
     CorpusError,
     EncoderError,
-    MixtureError,
+    IncomparableError,
     NonFiniteLossError,
-    TargetsError,
+    SupervisionError,
 )
 """Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
 

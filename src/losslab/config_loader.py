@@ -7,7 +7,8 @@ import click
 from kedro.config import OmegaConfigLoader
 from yaml import YAMLError
 
-from losslab.parameters import ParameterError, complete, unknown
+from losslab.errors import ParameterError
+from losslab.parameters import complete, unknown
 
 
 class CheckedConfigLoader(OmegaConfigLoader):

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from losslab.errors import IncomparableError
 from losslab.evaluation import (
-    MixtureError,
     find_mixtures,
     fingerprint,
     fingerprint_data,
@@ -58,7 +58,7 @@ def test_losses_under_the_same_conditions_are_no_mixture():
 
 def test_refusal_names_the_loss_what_differs_and_what_to_do():
     mixed = results(recipe_settings={"training": {"epochs": 100}}, seeds=["1", "2"])
-    with pytest.raises(MixtureError) as refused:
+    with pytest.raises(IncomparableError) as refused:
         refuse_mixtures(find_mixtures(mixed, "bce"), "bce")
     told = str(refused.value)
     assert "db: seeds is ['1', '2'], expected ['1']" in told
@@ -71,7 +71,7 @@ def test_condition_that_only_one_result_has_is_a_difference():
 
 
 def test_reference_that_was_not_judged_is_named():
-    with pytest.raises(MixtureError, match="reference zlpr is not among the losses bce, db"):
+    with pytest.raises(IncomparableError, match="reference zlpr is not among the losses bce, db"):
         find_mixtures(results(), "zlpr")
 
 
@@ -85,6 +85,6 @@ def test_losses_that_were_judged_on_other_documents_are_refused_by_name():
         "bce": {"conditions": {"data": data}},
         "db": {"conditions": {"data": {**data, "split": "other"}}},
     }
-    with pytest.raises(MixtureError, match=r"judged on: db \(split\)\. Run the losses again"):
+    with pytest.raises(IncomparableError, match=r"judged on: db \(split\)\. Run the losses again"):
         refuse_other_data(metrics, data)
     refuse_other_data({"bce": metrics["bce"]}, data)

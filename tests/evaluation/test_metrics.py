@@ -20,7 +20,7 @@ from sklearn.metrics import (
 )
 
 from losslab.evaluation import compute_metrics
-from losslab.targets import frequency_groups
+from losslab.supervision import frequency_groups
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text())
 

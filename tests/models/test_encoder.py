@@ -7,11 +7,11 @@ import transformers
 from tiny_encoder import write_encoder
 from transformers import AutoModel, DebertaV2Config, MPNetConfig, RobertaConfig
 
+from losslab.errors import EncoderError
+from losslab.features.encoder import embed_texts, encoder_tokenizer, minilm_folder, pool
+from losslab.features.tokens import tokenise
 from losslab.models import encoder
-from losslab.models.encoder import embed_texts, encoder_tokenizer, minilm_folder, pool
-from losslab.models.errors import EncoderError
-from losslab.models.settings import ProbeSettings
-from losslab.models.tokens import tokenise
+from losslab.parameters import ProbeSettings
 
 TEXTS = ["A buffer overflows.", "short", "The password is stored in plain text, for all to read."]
 SETTINGS = ProbeSettings(

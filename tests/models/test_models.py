@@ -9,19 +9,19 @@ from tiny_encoder import write_encoder
 from torch.multiprocessing.reductions import StorageWeakRef
 from transformers import DebertaV2Config, DistilBertConfig, MPNetConfig, RobertaConfig
 
+from losslab.errors import EncoderError
+from losslab.features.compute import compute_features, learn_tokenizer
+from losslab.features.inputs import inputs_of
+from losslab.features.word_vectors import first_vectors
 from losslab.models.build import build_model
 from losslab.models.dropout import Dropout
-from losslab.models.errors import EncoderError
-from losslab.models.features import compute_features, learn_tokenizer
-from losslab.models.inputs import inputs_of
-from losslab.models.settings import (
+from losslab.parameters import (
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
     TextCNNSettings,
     TransformerSettings,
 )
-from losslab.models.words import first_vectors
 
 TEXTS = ["the lock is open", "a", "", "the memory of the part is read after it was freed", "lock"]
 COMMON = {"max_length": 16, "truncation": "head", "dropout": 0.0}

@@ -5,11 +5,11 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from transformers import AutoTokenizer
 
-from losslab.models.encoder import encoder_tokenizer, minilm_folder
-from losslab.models.inputs import inputs_of, ordered_batches
-from losslab.models.settings import TextCNNSettings, TransformerSettings
-from losslab.models.tokens import tokenise, word_tokenizer
-from losslab.models.words import PAD, UNKNOWN
+from losslab.features.encoder import encoder_tokenizer, minilm_folder
+from losslab.features.inputs import inputs_of, ordered_batches
+from losslab.features.tokens import tokenise, word_tokenizer
+from losslab.features.word_vectors import PAD, UNKNOWN
+from losslab.parameters import TextCNNSettings, TransformerSettings
 
 MINILM = TransformerSettings(
     backbone="minilm", pooling="mean", max_length=12, truncation="head", dropout=0.0

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from losslab.data import encode_labels
 from losslab.reporting import (
     draw_cooccurrence,
     draw_document_lengths,
@@ -14,7 +15,7 @@ from losslab.reporting import (
 )
 from losslab.reporting.corpus_figures import MOST_LABELS, MOST_POINTS
 from losslab.reporting.png import to_png
-from losslab.targets import cooccurrence, encode_labels
+from losslab.supervision import cooccurrence
 
 
 def table(frequencies):

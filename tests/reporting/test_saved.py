@@ -3,12 +3,12 @@ import json
 import pandas as pd
 import pytest
 
-from losslab.parameters import ReportOptions
-from losslab.pipelines.across.nodes import combine_datasets, combine_folds
+from losslab.parameters import ReportSettings
+from losslab.pipelines.meta_analysis.nodes import combine_datasets, combine_folds
 from losslab.reporting.definitions import METRICS
 from losslab.reporting.saved import saved_comparisons, saved_folds
 
-REPORT = ReportOptions(reference="bce", resamples=100, confidence=0.95, seed=0, mixtures="refuse")
+REPORT = ReportSettings(reference="bce", resamples=100, confidence=0.95, seed=0, mixtures="refuse")
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.parameters import ReportOptions
-from losslab.pipelines.report.similar_nodes import draw_similar
+from losslab.parameters import ReportSettings
+from losslab.pipelines.reporting.similar_nodes import draw_similar
 from losslab.reporting import similar_labels
 from losslab.reporting.png import to_png
 from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
@@ -57,7 +57,7 @@ def test_losses_beyond_the_first_wait_until_a_reader_chooses_them():
 def test_picture_shows_the_reference_that_was_asked_for_and_losses_that_spare_similar_labels():
     table = scores(bce=[0.1] * 6, focal=[0.2] * 6, kwls=[0.3] * 6)
     comparison = pd.DataFrame({"loss": ["kwls", "focal", "bce"]})
-    options = ReportOptions(
+    options = ReportSettings(
         reference="focal", resamples=100, confidence=0.95, seed=0, mixtures="refuse"
     )
     figure = draw_similar(table, list("abcdef"), MEMBERSHIP, comparison, options)

@@ -6,7 +6,7 @@ import pytest
 from scipy import sparse
 
 from losslab.reporting.soft_labels import choose_documents, describe_document, render_soft_labels
-from losslab.targets import SoftLabels, find_words
+from losslab.supervision import SoftLabels, find_words
 
 WORDS = ["apple", "cat", "the"]
 LABELS = ["fruit", "pet", "<b>odd</b>"]

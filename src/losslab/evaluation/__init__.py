@@ -1,7 +1,7 @@
 """Judging a classifier: decisions, metrics, uncertainty, errors."""
 
+from losslab.errors import IncomparableError
 from losslab.evaluation.conditions import (
-    MixtureError,
     find_mixtures,
     fingerprint,
     fingerprint_data,
@@ -41,7 +41,6 @@ from losslab.evaluation.uncertainty import (
 
 __all__ = [
     "LOWER_IS_BETTER",
-    "MixtureError",
     "analyse_errors",
     "apply_decision",
     "average_seeds",

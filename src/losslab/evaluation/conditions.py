@@ -9,9 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-
-class MixtureError(ValueError):
-    """Results that differ in more than the loss."""
+from losslab.errors import IncomparableError
 
 
 def fingerprint_data(
@@ -39,7 +37,7 @@ def fingerprint(conditions: Mapping[str, Any]) -> str:
 def find_mixtures(metrics: Mapping[str, Mapping[str, Any]], reference: str) -> dict[str, list[str]]:
     """By loss: what its conditions differ in from the reference's; losses that do not are left out."""
     if reference not in metrics:
-        raise MixtureError(
+        raise IncomparableError(
             f"the reference {reference} is not among the losses {', '.join(metrics)}; "
             "set report.reference to one of them"
         )
@@ -55,7 +53,7 @@ def refuse_mixtures(mixtures: Mapping[str, list[str]], reference: str) -> None:
     """Raise an error that names each loss and what it differs in, if there is one."""
     if mixtures:
         told = "; ".join(f"{loss}: {', '.join(found)}" for loss, found in mixtures.items())
-        raise MixtureError(
+        raise IncomparableError(
             f"these losses differ from {reference} in more than the loss: {told}. Run them again "
             "under the same conditions, or set report.mixtures=mark to have them marked"
         )
@@ -72,7 +70,7 @@ def refuse_other_data(metrics: Mapping[str, Mapping[str, Any]], data: Mapping[st
     }
     found = [f"{loss} ({', '.join(names)})" for loss, names in unlike.items() if names]
     if found:
-        raise MixtureError(
+        raise IncomparableError(
             "the documents at hand are not those that these losses were judged on: "
             f"{', '.join(found)}. Run the losses again, or pipeline prepare as it was for them"
         )

@@ -15,13 +15,13 @@ from losslab.evaluation.counts import (
 )
 
 
-def threshold_grid(lowest: float, highest: float, step: float) -> np.ndarray:
-    """The thresholds to try, from ``lowest`` on and never above ``highest``.
+def threshold_grid(start: float, stop: float, step: float) -> np.ndarray:
+    """The thresholds to try, from ``start`` on and never above ``stop``.
 
     >>> threshold_grid(0.4, 0.6, 0.1).tolist()
     [0.4, 0.5, 0.6]
     """
-    return np.round(np.arange(int((highest - lowest) / step + 1e-9) + 1) * step + lowest, 10)
+    return np.round(np.arange(int((stop - start) / step + 1e-9) + 1) * step + start, 10)
 
 
 def tune_threshold(targets: Matrix, scores: np.ndarray, grid: np.ndarray | None) -> float:

@@ -136,6 +136,6 @@ def resolve_mu(mu: float | str, statistics: LabelStatistics) -> float:
     if statistics.mu is None:
         raise ValueError(
             "mu='auto' needs LabelStatistics(..., mu=...), as "
-            "losslab.targets.rebalancing_mu computes it from the training label sets"
+            "losslab.supervision.rebalancing_mu computes it from the training label sets"
         )
     return statistics.mu

@@ -92,7 +92,7 @@ class LabelStatistics:
     Args:
         frequencies: how many training documents carry each label, in the order of the logits.
         documents: how many training documents there are.
-        mu: the figure that ``mu="auto"`` stands for; see ``losslab.targets.rebalancing_mu``.
+        mu: the figure that ``mu="auto"`` stands for; see ``losslab.supervision.rebalancing_mu``.
     """
 
     frequencies: Sequence[int]

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import numpy as np
 
 from losslab.models.probe import Probe
-from losslab.models.settings import (
+from losslab.models.text_model import TextModel
+from losslab.parameters import (
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
     TextCNNSettings,
     TransformerSettings,
 )
-from losslab.models.text_model import TextModel
 
 
 def build_model(

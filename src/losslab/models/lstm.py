@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from losslab.models.settings import LSTMSettings
 from losslab.models.words import WordModel
+from losslab.parameters import LSTMSettings
 
 
 class LSTM(WordModel):

@@ -8,7 +8,7 @@ logger = logging.getLogger(__name__)
 
 
 class TextModel(nn.Module):
-    """A model in two steps, so that regularisers can move what lies between them.
+    """A model in two steps, so that regularizers can move what lies between them.
 
     ``inputs`` are ``features`` (documents x width), or ``input_ids`` and ``attention_mask``
     (documents x tokens).

@@ -5,8 +5,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from losslab.models.settings import TextCNNSettings
 from losslab.models.words import WordModel
+from losslab.parameters import TextCNNSettings
 
 
 class TextCNN(WordModel):

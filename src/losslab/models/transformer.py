@@ -4,11 +4,11 @@ import os
 
 from torch import Tensor, nn
 
+from losslab.features.encoder import load_encoder, pool
 from losslab.models.dropout import Dropout, quicken_dropout
-from losslab.models.encoder import load_encoder, pool
 from losslab.models.recompute import gelu_recomputed
-from losslab.models.settings import TransformerSettings
 from losslab.models.text_model import TextModel
+from losslab.parameters import TransformerSettings
 
 
 class Transformer(TextModel):

@@ -8,7 +8,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from scipy import sparse
 
-from losslab.targets import SoftLabels, word_contributions
+from losslab.supervision import SoftLabels, word_contributions
 
 Found = list[tuple[str, int, int]]
 LOOKED_AT = 2000

@@ -8,14 +8,14 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-from losslab.models.inputs import Arrays, inputs_of
+from losslab.features.inputs import Arrays, inputs_of
 
 Column = np.ndarray | sparse.csr_array | Callable[[np.ndarray], np.ndarray]
 SMALL = 2**27  # bytes: matrices below this are made dense once instead of batch by batch
 BATCHES_SORTED_TOGETHER = 50
 
 
-class Documents:
+class SplitDataset:
     """Documents of one split: what the model reads, their targets, and what a loss needs besides.
 
     Args:

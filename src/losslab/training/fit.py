@@ -14,9 +14,9 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from losslab.training.batches import Documents
-from losslab.training.budget import Budget
-from losslab.training.errors import NonFiniteLossError
+from losslab.errors import NonFiniteLossError
+from losslab.parameters.training import SelectBy, TrainingSettings
+from losslab.training.batches import SplitDataset
 from losslab.training.events import EpochEnded, TrainingStarted, publish
 from losslab.training.loop import Judge, Loop
 from losslab.training.network import ModelWithLoss
@@ -38,13 +38,14 @@ class Fitted:
 
 def fit(
     make_network: Callable[[], ModelWithLoss],
-    train: Documents,
-    validation: Documents,
+    train: SplitDataset,
+    validation: SplitDataset,
     *,
-    budget: Budget,
+    settings: TrainingSettings,
     judge: Judge,
     name: str,
     seed: int,
+    select_by: SelectBy = "macro_f1",
     whole_batch: bool = False,
     labels: Sequence[str] | None = None,
     folder: Path | None = None,
@@ -56,15 +57,15 @@ def fit(
     """
     if process_rank() == 0:
         publish(TrainingStarted(name, seed))
-    size = batch_size(budget, len(train), whole=whole_batch)
+    size = batch_size(settings, len(train), whole=whole_batch)
     logger.info("%s, seed %d: training starts, batches of %d", name, seed, size)
     torch.manual_seed(seed)
     network = make_network()
     torch.manual_seed(seed + process_rank())
-    with cpu_threads(budget.threads):
+    with cpu_threads(settings.threads):
         title = f"{name} seed {seed}"
-        loop = Loop(network, train, budget=budget, batch_size=size, seed=seed, title=title)
-        record = _Record(name, seed, budget, network)
+        loop = Loop(network, train, settings=settings, batch_size=size, seed=seed, title=title)
+        record = _Record(name, seed, settings, select_by, network)
         try:
             with loop.memory:
                 _run(loop, record, validation, judge)
@@ -76,22 +77,22 @@ def fit(
     return Fitted(record.weights, pd.DataFrame(record.history), record.best_epoch)
 
 
-def batch_size(budget: Budget, documents: int, *, whole: bool) -> int:
+def batch_size(settings: TrainingSettings, documents: int, *, whole: bool) -> int:
     """The size of a batch: larger where the loss looks at it as a whole, never the whole corpus.
 
     >>> from types import SimpleNamespace
-    >>> batch_size(SimpleNamespace(batch_size=32, whole_batch_size=256), 1000, whole=True)
+    >>> batch_size(SimpleNamespace(batch_size=32, min_batch_size_batchwise=256), 1000, whole=True)
     256
     """
-    wanted = max(budget.batch_size, budget.whole_batch_size if whole else 1)
+    wanted = max(settings.batch_size, settings.min_batch_size_batchwise if whole else 1)
     if documents < wanted:
         logger.warning("only %d training documents, asked for batches of %d", documents, wanted)
     return min(wanted, documents)
 
 
-def _run(loop: Loop, record: "_Record", validation: Documents, judge: Judge) -> None:
+def _run(loop: Loop, record: "_Record", validation: SplitDataset, judge: Judge) -> None:
     start = perf_counter()
-    for epoch in range(loop.budget.epochs):
+    for epoch in range(loop.settings.epochs):
         parts = loop.parts()
         for part, batches in enumerate(parts, start=1):
             figures = loop.train_on(batches, epoch)
@@ -111,8 +112,16 @@ def _number(epoch: float) -> float:
 class _Record:
     """What a training has reached: its history, and the weights of its best epoch."""
 
-    def __init__(self, name: str, seed: int, budget: Budget, network: ModelWithLoss) -> None:
-        self.name, self.seed, self.budget, self.network = name, seed, budget, network
+    def __init__(
+        self,
+        name: str,
+        seed: int,
+        settings: TrainingSettings,
+        select_by: SelectBy,
+        network: ModelWithLoss,
+    ) -> None:
+        self.name, self.seed, self.settings, self.network = name, seed, settings, network
+        self.select_by = select_by
         self.history: list[dict[str, float]] = []
         self.weights: dict[str, Tensor] = {}
         self.best, self.best_epoch, self.epoch = float("-inf"), 0.0, 0.0
@@ -121,7 +130,7 @@ class _Record:
         """Keep the figures of an evaluation, and the weights if it is the best."""
         self.epoch = epoch
         self.history.append({"epoch": epoch, **figures})
-        reached = figures[f"validation_{self.budget.select_by}"]
+        reached = figures[f"validation_{self.select_by}"]
         if reached > self.best:
             self.best, self.best_epoch = reached, epoch
             state = self.network.state_dict()
@@ -131,7 +140,7 @@ class _Record:
 
     def is_over(self) -> bool:
         """Whether patience has run out."""
-        return self.epoch - self.best_epoch >= self.budget.patience
+        return self.epoch - self.best_epoch >= self.settings.patience
 
 
 def _explain(

@@ -16,25 +16,25 @@ from safetensors.numpy import load_file, save_file
 from safetensors.torch import load_file as load_tensors
 from scipy import sparse
 
-from losslab.targets import SoftLabels, load_soft_labels, save_soft_labels
+from losslab.errors import NonFiniteLossError, TrainingFailedError
+from losslab.supervision import SoftLabels, load_soft_labels, save_soft_labels
 from losslab.training.batches import Column
-from losslab.training.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import EpochEnded, TrainingStarted, publish
 from losslab.training.fit import Fitted
-from losslab.training.job import Job, Material
+from losslab.training.job import TrainingData, TrainingJob
 
 EVENTS = {"TrainingStarted": TrainingStarted, "EpochEnded": EpochEnded}
 MARK = "losslab-event "
 
 
-def run_in_processes(job: Job, material: Material, failures: Path | None) -> Fitted:
+def run_in_processes(job: TrainingJob, material: TrainingData, failures: Path | None) -> Fitted:
     """Train in as many processes as the recipe asks for; their events are published here."""
     processes = job.chosen.training.processes
     _check_devices(job.recipe, processes)
     with TemporaryDirectory(prefix="losslab-") as scratch:
         folder = Path(scratch)
         (folder / "job.json").write_text(job.model_dump_json())
-        write_material(material, folder)
+        write_training_data(material, folder)
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         count = f"--nproc-per-node={processes}"
         kept = [] if failures is None else [str(failures.resolve())]
@@ -100,7 +100,7 @@ def tell(event: TrainingStarted | EpochEnded) -> None:
     sys.stdout.flush()
 
 
-def write_material(material: Material, folder: Path) -> None:
+def write_training_data(material: TrainingData, folder: Path) -> None:
     """Everything a job is done with, as files without code."""
     rows = {"train": material.train, "validation": material.validation}
     arrays = {**{f"features/{name}": a for name, a in material.features.items()}, **rows}
@@ -129,8 +129,8 @@ def _write_column(path: Path, column: Column) -> None:
         np.save(path.with_suffix(".npy"), np.asarray(column), allow_pickle=False)
 
 
-def read_material(folder: Path) -> Material:
-    """What ``write_material`` wrote; arrays stay on disk until they are read."""
+def read_training_data(folder: Path) -> TrainingData:
+    """What ``write_training_data`` wrote; arrays stay on disk until they are read."""
     arrays = load_file(folder / "arrays.safetensors")
     features = {
         name.removeprefix("features/"): array
@@ -142,7 +142,7 @@ def read_material(folder: Path) -> Material:
     }
     columns |= {path.stem: load_soft_labels(path) for path in folder.glob("*.soft")}
     columns |= {path.stem: np.load(path, mmap_mode="r") for path in folder.glob("*.npy")}
-    return Material(
+    return TrainingData(
         features,
         columns.pop("targets"),
         arrays["train"],

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from losslab.features.inputs import scoring_batches
 from losslab.losses.checks import NaNLogitsError
-from losslab.models.inputs import scoring_batches
-from losslab.training.batches import Documents, shuffled_batches
-from losslab.training.budget import Budget
+from losslab.parameters import TrainingSettings
+from losslab.training.batches import SplitDataset, shuffled_batches
 from losslab.training.network import ModelWithLoss
 from losslab.training.non_finite import NonFinite
 from losslab.training.optimizer import learning_rate_factor, make_optimizer
@@ -43,7 +43,7 @@ class Scored:
     loss: float
     fault: str | None
 
-    def refuse_faults(self, documents: Documents) -> None:
+    def refuse_faults(self, documents: SplitDataset) -> None:
         """Stop where there is a fault."""
         if self.fault:
             raise NonFinite(self.fault, documents, self.places, torch.from_numpy(self.scores))
@@ -55,29 +55,29 @@ class Loop:
     def __init__(
         self,
         network: ModelWithLoss,
-        train: Documents,
+        train: SplitDataset,
         *,
-        budget: Budget,
+        settings: TrainingSettings,
         batch_size: int,
         seed: int,
         title: str,
     ) -> None:
-        self.network, self.train, self.budget = network, train, budget
+        self.network, self.train, self.settings = network, train, settings
         self.batch_size, self.random = batch_size, np.random.default_rng(seed)
         self.device = own_device()
-        self.precision = choose_precision(budget.precision)
+        self.precision = choose_precision(settings.precision)
         self.scaler = torch.amp.GradScaler(
             self.device.type, enabled=self.precision == torch.float16
         )
         network.to(self.device)
-        if budget.gradient_checkpointing:
+        if settings.gradient_checkpointing:
             network.model.save_memory()
-        if budget.compile:
+        if settings.compile:
             network.model.compile(dynamic=True)
-        self.optimizer = make_optimizer(network, budget)
+        self.optimizer = make_optimizer(network, settings)
         self.module = together(network, self.device)
         self.memory, self.skipped = KeptMemory(), 0
-        self.epoch, self.step, self.steps = 0, 0, budget.epochs * len(self._batches())
+        self.epoch, self.step, self.steps = 0, 0, settings.epochs * len(self._batches())
         self.random = np.random.default_rng(seed)
         hidden = True if process_rank() else None
         self.bar = tqdm(total=self.steps, desc=title, unit="step", disable=hidden, leave=False)
@@ -94,7 +94,7 @@ class Loop:
         if self.step == 0:
             longest = int(np.argmax([self.train.lengths[places].max() for places in batches]))
             batches[0], batches[longest] = batches[longest], batches[0]
-        cuts = np.linspace(0, len(batches), self.budget.evaluations_per_epoch + 1).round()
+        cuts = np.linspace(0, len(batches), self.settings.evaluations_per_epoch + 1).round()
         return [batches[int(a) : int(b)] for a, b in pairwise(np.unique(cuts))]
 
     def train_on(self, batches: list[np.ndarray], epoch: int) -> dict[str, float]:
@@ -116,7 +116,7 @@ class Loop:
     def _take_step(self, places: np.ndarray) -> float:
         batch = self._move(self.train.batch(own_share(places)))
         batch["context"]["epoch"] = self.epoch
-        if self.step < self.budget.soft_targets_from_step and "soft_targets" in batch["context"]:
+        if self.step < self.settings.soft_targets_from_step and "soft_targets" in batch["context"]:
             batch["context"]["soft_targets"] = None
         try:
             with self._autocast():
@@ -133,12 +133,14 @@ class Loop:
         return NonFinite(fault, self.train, places, self.network.last_logits)
 
     def _update(self, loss: Tensor, places: np.ndarray) -> None:
-        rate = self.budget.learning_rate * learning_rate_factor(self.budget, self.step, self.steps)
+        rate = self.settings.learning_rate * learning_rate_factor(
+            self.settings, self.step, self.steps
+        )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
-        norm = nn.utils.clip_grad_norm_(self.module.parameters(), self.budget.max_grad_norm)
+        norm = nn.utils.clip_grad_norm_(self.module.parameters(), self.settings.max_grad_norm)
         self._watch(norm.item(), places)
         self.scaler.step(self.optimizer)
         self.scaler.update()
@@ -153,7 +155,7 @@ class Loop:
         if self.skipped > (SKIPPED_AT_MOST if self.scaler.is_enabled() else 0):
             raise self._fault(f"the norm of the gradient is {norm}", places)
 
-    def evaluate(self, documents: Documents, judge: Judge) -> dict[str, float]:
+    def evaluate(self, documents: SplitDataset, judge: Judge) -> dict[str, float]:
         """Validation figures: the loss, and what ``judge`` makes of targets and scores."""
         self.module.eval()
         scores, loss = self._score_all(documents)
@@ -162,7 +164,7 @@ class Loop:
         figures = {"loss": loss, **judged}
         return {f"validation_{name}": value for name, value in figures.items()}
 
-    def _score_all(self, documents: Documents) -> tuple[np.ndarray, float]:
+    def _score_all(self, documents: SplitDataset) -> tuple[np.ndarray, float]:
         """Scores in float32, in the first process only, and the mean loss.
 
         Processes exchange what they have after each batch: memory for all scores is taken once,
@@ -182,7 +184,7 @@ class Loop:
                     scores[part.places] = part.scores
         return scores, total / len(documents)
 
-    def _score(self, documents: Documents, places: np.ndarray) -> Scored:
+    def _score(self, documents: SplitDataset, places: np.ndarray) -> Scored:
         batch = self._move(documents.batch(places))
         loss, fault = float("nan"), None
         with torch.inference_mode(), self._autocast():

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from losslab.features.encoder import default_device
+from losslab.features.inputs import Embeddings, Tokens, scoring_batches
 from losslab.losses.base import Loss
-from losslab.models.encoder import default_device
-from losslab.models.inputs import Embeddings, Tokens, scoring_batches
 from losslab.models.text_model import TextModel
-from losslab.training.budget import Regularisers
+from losslab.parameters import RegularizerSettings
 from losslab.training.processes import gather_rows
 
 Inputs = Mapping[str, Tensor]
@@ -20,7 +20,7 @@ Inputs = Mapping[str, Tensor]
 class ModelWithLoss(nn.Module):
     """A model and its loss: the loss's own parameters and random state go along with the weights.
 
-    In training mode the regularisers are added: R-Drop asks two dropout passes to agree, virtual
+    In training mode the regularizers are added: R-Drop asks two dropout passes to agree, virtual
     adversarial training asks the model not to change its mind where its input moves a little in the
     worst direction. Where several processes train, each loss sees the batch of all of them.
     """
@@ -31,13 +31,13 @@ class ModelWithLoss(nn.Module):
         loss: Loss,
         *,
         needs_second_pass: bool = False,
-        regularisers: Regularisers,
+        regularizers: RegularizerSettings,
     ) -> None:
         super().__init__()
         self.model = model
         self.loss = loss
         self.second_pass = needs_second_pass
-        self.regularisers = regularisers
+        self.regularizers = regularizers
         self.last_logits = torch.empty(0, 0)
 
     def forward(
@@ -67,7 +67,7 @@ class ModelWithLoss(nn.Module):
         context: Mapping[str, Any],
         total: int,
     ) -> Tensor:
-        weights = self.regularisers
+        weights = self.regularizers
         second = self.model(**inputs).float() if self.second_pass or weights.rdrop else None
         moved = self._move(logits.detach(), inputs) if weights.adversarial else None
         everyone, truth, others, beyond = (
@@ -101,7 +101,7 @@ class ModelWithLoss(nn.Module):
         with torch.enable_grad(), _full_precision(calm):
             moved = self.model.classify(embedded + 1e-3 * direction, **inputs)
             (slope,) = torch.autograd.grad(self.loss.divergence(calm, moved).sum(), direction)
-        step = self.regularisers.radius * _unit(slope.detach())
+        step = self.regularizers.adversarial_epsilon * _unit(slope.detach())
         return self.model.classify(self.model.embed(**inputs) + step, **inputs).float()
 
 

@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from losslab.training.batches import Documents
+from losslab.training.batches import SplitDataset
 
 NAMED = 5  # documents and labels a message names
 
@@ -20,7 +20,7 @@ class NonFinite(Exception):  # noqa: N818 - raised and caught within a training
     """Where it happened: the documents, the places of the batch, and the logits it had."""
 
     def __init__(
-        self, fault: str, documents: Documents, places: np.ndarray, logits: Tensor
+        self, fault: str, documents: SplitDataset, places: np.ndarray, logits: Tensor
     ) -> None:
         super().__init__(fault)
         self.documents, self.places, self.logits = documents, places, logits.float().cpu()

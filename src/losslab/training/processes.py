@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
-from losslab.models.encoder import default_device
+from losslab.features.encoder import default_device
 
 
 def process_rank() -> int:

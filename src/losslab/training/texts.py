@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from losslab.models.features import compute_features
-from losslab.models.inputs import inputs_of
-from losslab.models.settings import ModelSettings
+from losslab.features.compute import compute_features
+from losslab.features.inputs import inputs_of
+from losslab.parameters import ModelSettings
 from losslab.training.network import ModelWithLoss, predict_scores
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import torch
 from torch import distributed
 
-from losslab.training.errors import NonFiniteLossError
+from losslab.errors import NonFiniteLossError
 from losslab.training.events import listening
-from losslab.training.job import Job, run_here
-from losslab.training.launch import read_material, tell, write_fitted
+from losslab.training.job import TrainingJob, run_here
+from losslab.training.launch import read_training_data, tell, write_fitted
 from losslab.training.processes import process_rank
 
 
@@ -34,7 +34,7 @@ def main(folder: Path, failures: Path | None) -> int:
     return 0
 
 
-def _train(job: Job, folder: Path, failures: Path | None) -> None:
+def _train(job: TrainingJob, folder: Path, failures: Path | None) -> None:
     """Train; a loss that is not finite is a result, too.
 
     All processes meet it at once, and torchrun ends them all when one fails: the others must not,
@@ -43,7 +43,7 @@ def _train(job: Job, folder: Path, failures: Path | None) -> None:
     leads = process_rank() == 0
     with listening(tell if leads else lambda event: None):
         try:
-            fitted = run_here(job, read_material(folder), failures)
+            fitted = run_here(job, read_training_data(folder), failures)
         except NonFiniteLossError as error:
             if leads:
                 (folder / "non_finite.txt").write_text(str(error))

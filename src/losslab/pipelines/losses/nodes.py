@@ -22,12 +22,12 @@ from losslab.evaluation import (
     threshold_grid,
 )
 from losslab.losses import LOSSES
-from losslab.parameters import LossOptions, ReportOptions, ThresholdOptions
-from losslab.targets import GROUPS
-from losslab.training.recipes import Recipes
+from losslab.parameters import LossOptions, ReportSettings, ThresholdGrid
+from losslab.parameters.training import Recipes
+from losslab.supervision import GROUPS
 
 if TYPE_CHECKING:
-    from losslab.training.job import Job
+    from losslab.training.job import TrainingJob
 
 Arrays = dict[str, np.ndarray]
 
@@ -43,7 +43,7 @@ def train(
     options: LossOptions,
     recipe: str,
     recipes: Recipes,
-    threshold: ThresholdOptions,
+    threshold: ThresholdGrid,
     task: str,
     seed: int,
     seeds: int,
@@ -54,14 +54,14 @@ def train(
 
     ``groups`` and ``context`` are what some losses need besides.
     """
-    from losslab.training.job import Material, run_job
+    from losslab.training.job import TrainingData, run_job
 
     job = describe_job(loss, options, recipe, recipes, label_statistics, task).model_copy(
         update={"labels": tuple(label_space), "grid": _grid(loss, threshold)}
     )
     rows = {name: np.flatnonzero(documents["split"] == name) for name in ("train", "validation")}
     ids = documents["id"].to_numpy()
-    material = Material(features, targets, **rows, ids=ids, groups=groups, context=context)
+    material = TrainingData(features, targets, **rows, ids=ids, groups=groups, context=context)
     weights, histories = {}, []
     for current in range(seed, seed + seeds):
         fitted = run_job(job.model_copy(update={"seed": current}), material, failures)
@@ -77,11 +77,11 @@ def describe_job(
     recipes: Recipes,
     label_statistics: dict[str, Any],
     task: str,
-) -> "Job":
+) -> "TrainingJob":
     """A training as data, with neither labels' names nor thresholds."""
-    from losslab.training.job import Job
+    from losslab.training.job import TrainingJob
 
-    return Job(
+    return TrainingJob(
         loss=loss,
         options=options.model_dump(),
         recipe=recipe,
@@ -99,7 +99,7 @@ def _frequency_groups(label_statistics: dict[str, Any]) -> dict[str, list[int]]:
     return {name: np.flatnonzero(members == name).tolist() for name in GROUPS}
 
 
-def _grid(loss: str, threshold: ThresholdOptions) -> tuple[float, ...] | None:
+def _grid(loss: str, threshold: ThresholdGrid) -> tuple[float, ...] | None:
     """The thresholds to try: a grid for probabilities, all there are for other scores."""
     probable = LOSSES[loss].decision == "probability"
     return tuple(threshold_grid(**threshold.model_dump()).tolist()) if probable else None
@@ -118,7 +118,7 @@ def score(
     groups: Any = None,
 ) -> Arrays:
     """What decisions are made by, of validation and test: seeds x documents x labels."""
-    from losslab.models.inputs import inputs_of
+    from losslab.features.inputs import inputs_of
     from losslab.training.job import build_network
     from losslab.training.network import load_weights, predict_scores
 
@@ -155,7 +155,7 @@ def decide(
     scores: Arrays,
     targets: sparse.csr_array,
     documents: pd.DataFrame,
-    threshold: ThresholdOptions,
+    threshold: ThresholdGrid,
     task: str,
 ) -> dict[str, Any]:
     """How scores become labels: every rule, fitted per seed, and which one losses are compared by."""
@@ -178,7 +178,7 @@ def evaluate(
     documents: pd.DataFrame,
     label_statistics: dict[str, Any],
     data_fingerprint: dict[str, str],
-    report: ReportOptions,
+    report: ReportSettings,
     recipe: str,
     recipes: Recipes,
     options: Any,

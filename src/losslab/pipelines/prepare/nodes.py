@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.corpora import READERS, assign_splits, check_rejected
-from losslab.corpora.rules import SplitRule, UnbalanceRule
-from losslab.corpora.summary import check_one_label, tell
-from losslab.corpora.unbalance import undersample
-from losslab.parameters import Recipes
-from losslab.targets import drop_rare_labels, encode_labels, label_space
+from losslab.data import assign_splits, check_rejected, drop_rare_labels, encode_labels, label_space
+from losslab.data.readers import READERS
+from losslab.data.summary import check_one_label, tell
+from losslab.data.undersample import undersample
+from losslab.parameters import Recipes, SplitSettings, UndersampleSettings
 
 logger = logging.getLogger(__name__)
 
@@ -44,8 +43,8 @@ def split_documents(
     dataset: str,
     max_rejected: float,
     min_label_frequency: int,
-    rule: SplitRule,
-    unbalance: UnbalanceRule | None,
+    rule: SplitSettings,
+    unbalance: UndersampleSettings | None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Drop rare labels, put every document into train, validation or test, make labels rare.
 
@@ -78,7 +77,7 @@ def compute_features(
     documents: pd.DataFrame, recipe: str, recipes: Recipes
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """What the recipe's model reads, once for all losses, and the tokenizer that new texts need."""
-    from losslab.models.features import compute_features, learn_tokenizer
+    from losslab.features.compute import compute_features, learn_tokenizer
 
     chosen = getattr(recipes, recipe)
     tokenizer = learn_tokenizer(chosen, list(documents.loc[documents["split"] == "train", "text"]))

@@ -10,17 +10,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.parameters import LossOptions
+from losslab.parameters import ElementKeywordSettings, KeywordSettings, LossOptions
+from losslab.parameters.training import Recipes
 from losslab.pipelines.losses.nodes import Arrays, describe_job, seeds_of, weights_of
 from losslab.pipelines.targets.keyword_nodes import READING, training_rows
-from losslab.targets import (
+from losslab.supervision import (
     SoftLabels,
     element_groups,
     find_element_keywords,
     tabulate_element_keywords,
 )
-from losslab.targets.options import ElementOptions, KeywordOptions
-from losslab.training.recipes import Recipes
 
 if TYPE_CHECKING:
     from losslab.training.network import ModelWithLoss
@@ -38,7 +37,7 @@ def score_training_documents(
     task: str,
 ) -> Arrays:
     """Logits of the baseline for the training documents, and their rows."""
-    from losslab.models.inputs import inputs_of
+    from losslab.features.inputs import inputs_of
     from losslab.training.network import predict_logits
 
     network = _baseline(loss, model, features, label_statistics, options, recipe, recipes, task)
@@ -66,8 +65,8 @@ def search_element_keywords(
     recipe: str,
     recipes: Recipes,
     task: str,
-    keywords: KeywordOptions,
-    elements: ElementOptions,
+    keywords: KeywordSettings,
+    elements: ElementKeywordSettings,
 ) -> tuple[sparse.csr_array, dict[str, Any]]:
     """Words x labels: which labels depend on which words; and an account of the search."""
     from losslab.training.texts import text_scorer

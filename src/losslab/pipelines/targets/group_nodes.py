@@ -5,7 +5,8 @@ from pathlib import Path
 import pandas as pd
 from scipy import sparse
 
-from losslab.targets import (
+from losslab.parameters import LabelGroupSettings
+from losslab.supervision import (
     complete_groups,
     cooccurrence,
     group_by_coarse_class,
@@ -16,14 +17,13 @@ from losslab.targets import (
     read_groups,
     tabulate_groups,
 )
-from losslab.targets.options import LabelGroupOptions
 
 
 def group_labels(
     targets: sparse.csr_array,
     documents: pd.DataFrame,
     label_space: list[str],
-    options: LabelGroupOptions,
+    options: LabelGroupSettings,
 ) -> tuple[sparse.csr_array, pd.DataFrame]:
     """Labels x groups, and a table of the groups."""
     train = targets[(documents["split"] == "train").to_numpy()]
@@ -35,7 +35,7 @@ def group_labels(
 
 
 def _find_groups(
-    train: sparse.csr_array, labels: list[str], options: LabelGroupOptions
+    train: sparse.csr_array, labels: list[str], options: LabelGroupSettings
 ) -> dict[str, list[str]]:
     match options.by:
         case "prefix":

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.targets import (
+from losslab.parameters import KeywordSettings, SoftLabelSettings
+from losslab.supervision import (
     SoftLabels,
     check_labels_have_words,
     count_words,
@@ -20,7 +21,6 @@ from losslab.targets import (
     word_document_relevance,
     word_label_relevance,
 )
-from losslab.targets.options import KeywordOptions, SoftLabelOptions
 
 READING = {"lowercase", "token_pattern", "segmenter"}
 """The options that say how texts become words."""
@@ -33,7 +33,7 @@ def training_rows(documents: pd.DataFrame) -> np.ndarray:
 
 
 def count_training_words(
-    documents: pd.DataFrame, options: KeywordOptions
+    documents: pd.DataFrame, options: KeywordSettings
 ) -> tuple[sparse.csr_array, list[str]]:
     """Training documents x words, and the words."""
     texts = documents["text"].iloc[training_rows(documents)].tolist()
@@ -45,7 +45,7 @@ def relate_words_to_labels(
     targets: sparse.csr_array,
     documents: pd.DataFrame,
     label_space: list[str],
-    options: KeywordOptions,
+    options: KeywordSettings,
 ) -> sparse.csr_array:
     """WLR: words x labels."""
     carried = targets[training_rows(documents)]
@@ -54,7 +54,7 @@ def relate_words_to_labels(
 
 
 def relate_words_to_documents(
-    counts: sparse.csr_array, options: KeywordOptions
+    counts: sparse.csr_array, options: KeywordSettings
 ) -> sparse.csr_array:
     """WIR: training documents x words."""
     return word_document_relevance(counts, k2=options.k2, dtype=np.float32)
@@ -65,7 +65,7 @@ def weigh_words_by_tfidf(
     targets: sparse.csr_array,
     documents: pd.DataFrame,
     label_space: list[str],
-    options: SoftLabelOptions,
+    options: SoftLabelSettings,
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """The same two by TF-IDF."""
     carried = targets[training_rows(documents)]
@@ -100,7 +100,7 @@ def smooth_by_words(
 
 
 def smooth_classically(
-    targets: sparse.csr_array, documents: pd.DataFrame, options: SoftLabelOptions
+    targets: sparse.csr_array, documents: pd.DataFrame, options: SoftLabelSettings
 ) -> SoftLabels:
     """Soft labels that spread a share over all labels."""
     rows = training_rows(documents)
@@ -114,7 +114,7 @@ def inspect_soft_labels(
     label_space: list[str],
     vocabulary: list[str],
     keyword_table: pd.DataFrame,
-    options: KeywordOptions,
+    options: KeywordSettings,
     dataset: str,
 ) -> str:
     """A page of documents with their labels, hard and soft, and the words that moved them."""

@@ -6,11 +6,11 @@ from typing import Any
 import pandas as pd
 from scipy import sparse
 
-from losslab.corpora import SPLITS
-from losslab.corpora.summary import examine_splits, tabulate_corpus, tell
+from losslab.data import SPLITS
+from losslab.data.summary import examine_splits, tabulate_corpus, tell
 from losslab.evaluation import fingerprint_data
-from losslab.parameters import GroupOptions
-from losslab.targets import cooccurrence, describe_labels, frequency_groups, tabulate_labels
+from losslab.parameters import FrequencyGroupSettings
+from losslab.supervision import cooccurrence, describe_labels, frequency_groups, tabulate_labels
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ def compute_label_statistics(
     targets: sparse.csr_array,
     label_space: list[str],
     documents: pd.DataFrame,
-    options: GroupOptions,
+    options: FrequencyGroupSettings,
 ) -> tuple[dict[str, Any], pd.DataFrame]:
     """Figures of the training labels, and a table with a row per label."""
     parts = {name: targets[(documents["split"] == name).to_numpy()] for name in SPLITS}

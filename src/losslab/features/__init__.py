@@ -1,0 +1,1 @@
+"""What a model reads of a text: token ids or frozen embeddings."""
