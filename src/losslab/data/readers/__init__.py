@@ -60,6 +60,9 @@ READERS: dict[str, Callable[..., Corpus]] = {
     "jsonl": read_jsonl,
 }
 
+FILE_READERS = ("csv", "jsonl")
+"""Readers of one's own file, whatever the dataset is called."""
+
 PACKAGED = {
     "cwe": packaged_folder,
 }
@@ -71,4 +74,4 @@ def reader_options(reader: str) -> type[BaseModel]:
     return options_of(READERS[reader])
 
 
-__all__ = ["PACKAGED", "READERS", "reader_options"]
+__all__ = ["FILE_READERS", "PACKAGED", "READERS", "reader_options"]
