@@ -1,6 +1,6 @@
 """Every parameter the project knows: names, types, bounds.
 
-The values of shared parameters stand in ``conf/``; those of a loss in its ``LossSpec``, which
+The values of shared parameters stand in ``conf/``; those of a loss in its class, which
 ``conf/`` and ``--params`` may override. A name that is not here is a mistake and is told as one.
 """
 
@@ -24,7 +24,7 @@ from pydantic.functional_validators import AfterValidator
 
 from losslab.corpora import READERS, reader_options
 from losslab.corpora.rules import SplitRule, UnbalanceRule
-from losslab.losses import LOSSES, LossSpec, Option
+from losslab.losses import LOSSES, Hyperparameter
 from losslab.targets.options import (
     ElementOptions,
     KeywordOptions,
@@ -95,7 +95,7 @@ class ReportOptions(Frozen):
 
 
 class LossOptions(Frozen):
-    """The hyper-parameters of a loss; the subclass of each loss is built from its ``LossSpec``."""
+    """The hyper-parameters of a loss; the subclass of each loss is built from its class."""
 
 
 TRAINABLE = list(LOSSES)
@@ -122,25 +122,20 @@ def namespace(loss: str) -> str:
 @cache
 def loss_options(name: str) -> type[LossOptions]:
     """The parameter model of a loss."""
-    spec = LOSSES[name]
     fields: dict[str, Any] = {
-        option: (_annotation(option, rule), rule.default) for option, rule in spec.options.items()
+        option: (_annotation(rule), rule.default) for option, rule in LOSSES[name].options().items()
     }
-    return create_model(f"{_camel(spec)}Options", __base__=LossOptions, **fields)
+    return create_model(f"{LOSSES[name].__name__}Options", __base__=LossOptions, **fields)
 
 
-def _annotation(name: str, option: Option) -> Any:
+def _annotation(option: Hyperparameter) -> Any:
     """The option's own check instead of pydantic's, so that both ways in tell the same."""
 
     def check(value: Any) -> Any:
-        option.check(name, value)
+        option.check(value)
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
 
     return Annotated[Any, AfterValidator(check)]
-
-
-def _camel(spec: LossSpec) -> str:
-    return "".join(part.capitalize() for part in spec.name.split("_"))
 
 
 def _check_folder_name(name: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from loss_cases import as_tensors, batches, draw_batch, mean, value_and_gradient
 from torch.nn import functional as F  # noqa: N812
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss, pairs
 
 NAMES = ["ranking", "warp", "bpmll", "lsep"]
 
@@ -172,13 +172,13 @@ def test_lsep_takes_all_pairs_in_evaluation():
 @pytest.mark.parametrize(("name", "ranked"), [("ranking", False), ("warp", True)])
 def test_hinge_function_is_the_module(name, ranked):
     batch = draw_batch()
-    assert functional.hinge_pairs(*batch, margin=1.0, ranked=ranked) == build_loss(name)(*batch)
+    assert pairs.hinge_pairs(*batch, margin=1.0, ranked=ranked) == build_loss(name)(*batch)
 
 
 def test_pair_function_marks_the_rows_that_have_both():
     logits, targets = draw_batch(rows=3)
     targets[0], targets[1], targets[2, 0], targets[2, 1] = 0, 1, 0, 1
-    total, defined = functional.pair_logsumexp(logits, targets)
+    total, defined = pairs.pair_logsumexp(logits, targets)
     assert defined.tolist() == [False, False, True]
     assert total[:2].tolist() == [0, 0]
     torch.testing.assert_close(total[2], build_loss("bpmll")(logits, targets))

@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loss_cases import as_tensors, batches, draw_batch, mean, sigmoid, value_and_gradient
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss
+from losslab.losses.divergence import bernoulli_divergence, symmetric_divergence
+from losslab.losses.zlpr import threshold_ranking, zlpr_divergence, zlpr_symmetric_divergence
 
 
 def slow_zlpr(logits, targets, s0=0.0):
@@ -81,13 +83,11 @@ def test_rdrop_sends_a_gradient_through_both_passes():
     assert gradient.any()
 
 
-@pytest.mark.parametrize(
-    "divergence", [functional.zlpr_divergence, functional.bernoulli_divergence]
-)
+@pytest.mark.parametrize("divergence", [zlpr_divergence, bernoulli_divergence])
 def test_divergence_is_kl_and_its_symmetric_form_is_both_ways(divergence):
     first, second = (draw_batch(seed=seed)[0] / 3 for seed in (0, 3))
-    zlpr = divergence is functional.zlpr_divergence
-    symmetric = functional.zlpr_symmetric_divergence if zlpr else functional.symmetric_divergence
+    zlpr = divergence is zlpr_divergence
+    symmetric = zlpr_symmetric_divergence if zlpr else symmetric_divergence
     halves = 1 if zlpr else 2  # slow_divergence doubles the scores
     rows = zip((first / halves).tolist(), (second / halves).tolist(), strict=True)
     slow = torch.tensor([slow_divergence(a, b) for a, b in rows], dtype=torch.float64)
@@ -132,6 +132,6 @@ def test_scores_are_the_sigmoid_of_twice_the_distance_to_the_threshold(name, opt
 
 def test_function_gives_the_value_of_each_document():
     logits, targets = draw_batch()
-    value = functional.threshold_ranking(logits, targets)
+    value = threshold_ranking(logits, targets)
     assert value.shape == (5,)
     assert value.mean() == build_loss("zlpr")(logits, targets)

@@ -62,14 +62,11 @@ class Material:
 
 def build_network(job: Job, features: Arrays, groups: Any = None) -> ModelWithLoss:
     """The recipe's model and the loss, fresh."""
-    spec, options = LOSSES[job.loss], dict(job.options)
-    if "task" in spec.options:  # the corpus decides
-        options["task"] = job.task
     known = LabelStatistics(job.frequencies, job.documents, job.mu)
     return ModelWithLoss(
         build_model(job.chosen, features, labels=len(job.frequencies)),
-        build_loss(job.loss, known, groups=groups, **options),
-        needs_second_pass="second_logits" in spec.needs,
+        build_loss(job.loss, known, groups=groups, task=job.task, **job.options),
+        needs_second_pass="second_logits" in LOSSES[job.loss].needs,
         regularisers=job.chosen.training.regularisers,
     )
 
@@ -98,7 +95,7 @@ def run_here(job: Job, material: Material, failures: Path | None = None) -> Fitt
         judge=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
         name=job.loss,
         seed=job.seed,
-        whole_batch=LOSSES[job.loss].whole_batch,
+        batchwise=LOSSES[job.loss].batchwise,
         labels=job.labels,
         folder=failures,
     )

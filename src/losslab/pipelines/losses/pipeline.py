@@ -13,7 +13,7 @@ from losslab.pipelines.losses import nodes
 
 SHARED = {"features", "targets", "documents", "label_space", "label_statistics"}
 GIVEN = {"groups": "label_groups", "mask": "mask", "soft_targets": "soft_targets"}
-"""What some losses need besides, by the word of ``LossSpec.needs``: the dataset that holds it."""
+"""What some losses need besides, by the word of ``Loss.needs``: the dataset that holds it."""
 COMMON = {"label_groups"}
 """Those of them that are the same for every loss; the others lie in the loss's own namespace."""
 PARAMETERS = {
