@@ -8,7 +8,7 @@ from typing import Annotated
 import torch
 from torch import Tensor
 
-from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.base import Context, Loss
 from losslab.losses.checks import warn_of_small_batch
 from losslab.losses.hyperparameters import Option
 from losslab.losses.zlpr import ZLPR
@@ -24,18 +24,12 @@ def dice(logits: Tensor, targets: Tensor, *, smooth: float, over_batch: bool) ->
     >>> dice(torch.zeros(1, 1), torch.zeros(1, 1), smooth=1.0, over_batch=False).item()
     0.1999...
     """
-    with torch.no_grad():
-        chance = torch.sigmoid(logits)
-        overlap, size = chance * targets, chance * chance + targets
-        if over_batch:
-            overlap, size = overlap.sum(dim=0), size.sum(dim=0)
-        size = size + smooth
-        ratio = (2 * overlap + smooth) / size
-        share = 1 if over_batch else len(logits)
-        value = (1 - ratio).sum() / share
-        slope = (ratio * chance - targets) / size * (2 / share)
-        gradient = slope * chance * torch.sigmoid(-logits)
-    return with_gradient(logits, value, gradient)
+    probabilities = torch.sigmoid(logits)
+    overlap, size = probabilities * targets, probabilities * probabilities + targets
+    if over_batch:
+        overlap, size = overlap.sum(dim=0), size.sum(dim=0)
+    entries = 1 - (2 * overlap + smooth) / (size + smooth)
+    return entries.sum() / (1 if over_batch else len(logits))
 
 
 class DiceLoss(Loss):
