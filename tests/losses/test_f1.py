@@ -232,3 +232,20 @@ def test_function_is_the_module():
     logits, targets = draw_batch()
     value = soft_f1(torch.sigmoid(logits), targets)
     assert value == build_loss("soft_f1", STATISTICS)(logits, targets)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("soft_f1", {}),
+        ("sigmoid_f1", {"beta": 3.0, "eta": -1.0}),
+        ("sigmoid_f1", {"beta": 10.0, "eta": -0.5, "input": "probability"}),
+        ("sad_f1", {"beta": 2.0}),
+    ],
+)
+def test_divergence_is_the_symmetric_kl_of_the_decisions(name, options):
+    loss = build_loss(name, **options)
+    first, second = (draw_batch(seed=seed)[0] / 3 for seed in (0, 3))
+    s, r = loss.scores(first), loss.scores(second)
+    both_ways = (s - r) * (torch.logit(s) - torch.logit(r))
+    torch.testing.assert_close(loss.divergence(first, second), both_ways.mean(dim=1))

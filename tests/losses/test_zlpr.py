@@ -135,3 +135,29 @@ def test_function_gives_the_value_of_each_document():
     value = threshold_ranking(logits, targets)
     assert value.shape == (5,)
     assert value.mean() == build_loss("zlpr")(logits, targets)
+
+
+@pytest.mark.parametrize("s0", [-2.0, 0.0, 0.75])
+def test_divergence_of_tlpr_is_that_of_its_probabilities(s0):
+    first, second = (draw_batch(seed=seed)[0] / 3 for seed in (0, 3))
+    rows = zip((first - s0).tolist(), (second - s0).tolist(), strict=True)
+    slow = [slow_divergence(a, b) + slow_divergence(b, a) for a, b in rows]
+    expected = torch.tensor(slow, dtype=torch.float64)
+    torch.testing.assert_close(build_loss("tlpr", s0=s0).divergence(first, second), expected)
+
+
+def test_soft_zlpr_is_trained_on_the_soft_targets_of_the_context():
+    logits, targets = draw_batch()
+    soft = torch.rand(5, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    loss = build_loss("soft_zlpr")
+    trained = value_and_gradient(loss, logits, targets, {"soft_targets": soft})
+    torch.testing.assert_close(trained, value_and_gradient(loss, logits, soft))
+    assert trained[0] != build_loss("zlpr")(logits, targets)
+    assert loss(logits, targets, {"soft_targets": None}) == build_loss("zlpr")(logits, targets)
+    assert loss.eval()(logits, targets, {"soft_targets": soft}) == loss(logits, targets)
+
+
+def test_soft_zlpr_refuses_soft_targets_outside_the_unit_interval():
+    logits, targets = draw_batch()
+    with pytest.raises(ValueError, match=r"^soft_zlpr: context\['soft_targets'\] must lie in"):
+        build_loss("soft_zlpr")(logits, targets, {"soft_targets": 2 * targets})

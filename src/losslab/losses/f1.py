@@ -85,6 +85,10 @@ class _F1Loss(Loss):
 
     def decisions(self, logits: Tensor, context: Context) -> Tensor:
         """``sigmoid(beta (z + eta))``."""
+        return torch.sigmoid(self.steepened(logits, context))
+
+    def steepened(self, logits: Tensor, context: Context) -> Tensor:
+        """``beta (z + eta)``, the logits of the decisions."""
         start = torch.sigmoid(logits) if self.from_probability else logits
         beta, eta = self.steepness(logits, context)
         for name, values in (("beta", beta), ("eta", eta)):
@@ -92,7 +96,7 @@ class _F1Loss(Loss):
                 raise ValueError(
                     f"{self.name}: {name} has {len(values)} figures for {logits.shape[1]} labels"
                 )
-        return torch.sigmoid(beta * (start + eta))
+        return beta * (start + eta)
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         """beta and eta of this step."""
@@ -101,6 +105,10 @@ class _F1Loss(Loss):
     def scores(self, logits: Tensor) -> Tensor:
         """The S the loss trains."""
         return self.decisions(logits, {})
+
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the decisions S, mean over labels."""
+        return super().divergence(self.steepened(first, {}), self.steepened(second, {}))
 
 
 class SoftF1Loss(_F1Loss):

@@ -175,7 +175,8 @@ class LSEPLoss(RandomLoss):
     """Log-sum-exp pairwise loss; choose it as ``bpmll``, without pushing what is already in order.
 
     ``log(1 + sum_P sum_N e^(s_j - s_i)) = softplus(lse_N(s) + lse_P(-s))`` (eq. 12), mean over
-    documents. ``pairs`` > 0 sums over that many pairs drawn per document and step (eq. 13).
+    documents. ``pairs`` > 0 sums over a random subset of at most that many pairs per document and
+    training step (eq. 13, t), drawn without replacement.
 
     Shapes: logits and targets B x C, targets 0 or 1; value scalar.
 
@@ -197,20 +198,44 @@ class LSEPLoss(RandomLoss):
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents; a row lacking positives or negatives counts 0."""
-        if self.pairs and self.training:
-            return self._sampled(logits, targets)
         total, defined = pair_logsumexp(logits, targets)
-        return torch.where(defined, F.softplus(total), 0.0).mean()
+        values = torch.where(defined, F.softplus(total), 0.0)
+        if self.pairs and self.training:
+            positives = targets.sum(dim=1).long()
+            many = positives * (targets.shape[1] - positives) > self.pairs
+            if many.any():
+                values = values.masked_scatter(many, self._sampled(logits[many], targets[many]))
+        return values.mean()
 
     def _sampled(self, logits: Tensor, targets: Tensor) -> Tensor:
-        defined = targets.any(dim=1) & ~targets.all(dim=1)
-        if not defined.any():
-            return logits.sum() * 0
-        rows, truth = logits[defined], targets[defined]
-        higher = rows.gather(1, self._draw(1 - truth)) - rows.gather(1, self._draw(truth))
-        zero = torch.zeros_like(higher[:, :1])
-        return torch.logsumexp(torch.cat([zero, higher], dim=1), dim=1).sum() / len(logits)
+        """The value of each row over ``pairs`` of its pairs; it has more."""
+        positives = targets.sum(dim=1, keepdim=True).long()
+        negatives = targets.shape[1] - positives
+        drawn = draw_distinct((positives * negatives).cpu(), self.pairs, self.generator)
+        drawn = drawn.to(logits.device)
+        order = targets.argsort(dim=1, descending=True)  # the positives, then the negatives
+        lower = logits.gather(1, order.gather(1, drawn // negatives))
+        higher = logits.gather(1, order.gather(1, positives + drawn % negatives))
+        return F.softplus(torch.logsumexp(higher - lower, dim=1))
 
-    def _draw(self, allowed: Tensor) -> Tensor:
-        chosen = torch.multinomial(allowed.cpu(), self.pairs, True, generator=self.generator)
-        return chosen.to(allowed.device)
+
+def draw_distinct(sizes: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """For each size (rows x 1, more than ``count``) a uniform draw of ``count`` numbers below it.
+
+    The numbers of a row differ. Memory is rows x count, whatever the sizes.
+    """
+    places = torch.arange(2 * count)
+    keys = torch.rand(len(sizes), len(places), generator=generator)
+    small = keys.masked_fill_(places >= sizes, 2.0).topk(count, largest=False).indices
+    drawn = torch.where(sizes <= len(places), small, _draw_below(sizes.expand_as(small), generator))
+    while True:  # at least half of what is drawn anew is new: a few rounds suffice
+        drawn = drawn.sort(dim=1).values
+        repeated = F.pad(drawn[:, 1:] == drawn[:, :-1], (1, 0))
+        if not repeated.any():
+            return drawn
+        drawn[repeated] = _draw_below(sizes.expand_as(drawn)[repeated], generator)
+
+
+def _draw_below(sizes: Tensor, generator: torch.Generator) -> Tensor:
+    draws = torch.rand(sizes.shape, generator=generator, dtype=torch.float64)
+    return (draws * sizes).long()

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses.base import Context, Loss, Task, check_task
+from losslab.losses.divergence import softmax_divergence
 from losslab.losses.hyperparameters import Option
 
 KWLS = "Liu et al. 2022, KWLS: keyword-based label smoothing"
@@ -41,6 +42,10 @@ class SoftmaxCrossEntropyLoss(Loss):
     def scores(self, logits: Tensor) -> Tensor:
         """Softmax: the largest one decides."""
         return torch.softmax(logits, dim=1)
+
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the softmax distributions."""
+        return softmax_divergence(first, second)
 
 
 class _SoftTargetLoss(Loss):
@@ -75,6 +80,12 @@ class _SoftTargetLoss(Loss):
     def scores(self, logits: Tensor) -> Tensor:
         """As the hard loss has them."""
         return torch.softmax(logits, dim=1) if self.single else torch.sigmoid(logits)
+
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the distributions the scores stand for."""
+        if self.single:
+            return softmax_divergence(first, second)
+        return super().divergence(first, second)
 
     def _pull(self, logits: Tensor, context: Context) -> Tensor | float:
         absent = context.get("soft_targets") is None

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.checks import check_probabilities
 from losslab.losses.divergence import bernoulli_divergence, symmetric_divergence
 from losslab.losses.hyperparameters import Option
 from losslab.losses.logsumexp import weighted_logsumexp
@@ -91,6 +92,11 @@ class TLPRLoss(_ZLPRScores):
         """``sigmoid(2 (s - s_0))``."""
         return torch.sigmoid(2 * (logits - self.s0(logits)))
 
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Eq. 37 with ``q = sigmoid(2 (s - s_0))``."""
+        s0 = self.s0(first)
+        return zlpr_symmetric_divergence(first - s0, second - s0)
+
 
 class ZLPRLoss(_ZLPRScores):
     """ZLPR loss: positives above zero, negatives below; choose it for many labels of which few are
@@ -117,10 +123,12 @@ class ZLPRLoss(_ZLPRScores):
 class SoftZLPRLoss(_ZLPRScores):
     """ZLPR loss for soft targets; choose it as ``zlpr``, with targets between 0 and 1.
 
-    ``lse(0, -s + log t) + lse(0, s + log(1 - t))``, mean over documents (eq. 31). On hard targets
-    it is ``zlpr``.
+    ``lse(0, -s + log t) + lse(0, s + log(1 - t))``, mean over documents (eq. 31). t are
+    ``context["soft_targets"]`` in training mode, where given, else the targets themselves; t_ij is
+    the probability of label j, so that soft labels that sum to 1 over labels would push a document
+    with several labels below the threshold. On hard targets it is ``zlpr``.
 
-    Shapes: logits and targets B x C, targets in [0, 1]; value scalar.
+    Shapes: logits, targets and soft targets B x C, targets in [0, 1]; value scalar.
 
     >>> SoftZLPRLoss()(torch.zeros(1, 1), torch.tensor([[0.5]])).item()  # 2 ln 1.5
     0.8109...
@@ -130,10 +138,14 @@ class SoftZLPRLoss(_ZLPRScores):
     title = "ZLPR for soft targets"
     choose_when = "as for zlpr, with targets between 0 and 1"
     paper = f"{ZLPR}, eq. 31"
+    needs = ("soft_targets",)
     accepts_soft_targets = True
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents."""
+        if self.training and context.get("soft_targets") is not None:
+            targets = self.demand(context, "soft_targets", logits)
+            check_probabilities(self.name, "context['soft_targets']", targets)
         return threshold_ranking(logits, targets).mean()
 
 
