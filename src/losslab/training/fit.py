@@ -46,18 +46,18 @@ def fit(
     name: str,
     seed: int,
     select_by: SelectBy = "macro_f1",
-    whole_batch: bool = False,
+    batchwise: bool = False,
     labels: Sequence[str] | None = None,
     folder: Path | None = None,
 ) -> Fitted:
     """Train one network; ``judge(targets, scores)`` gives the validation metrics of an epoch.
 
-    ``whole_batch``: the loss looks at a batch as a whole and gets larger ones. ``folder`` takes what
+    ``batchwise``: the loss looks at a batch as a whole and gets larger ones. ``folder`` takes what
     is left of a training that fails.
     """
     if process_rank() == 0:
         publish(TrainingStarted(name, seed))
-    size = batch_size(settings, len(train), whole=whole_batch)
+    size = batch_size(settings, len(train), whole=batchwise)
     logger.info("%s, seed %d: training starts, batches of %d", name, seed, size)
     torch.manual_seed(seed)
     network = make_network()

@@ -109,14 +109,11 @@ def load_network(
 
 def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
     """The recipe's model and the loss, fresh."""
-    spec, options = LOSSES[job.loss.name], dict(job.loss.options)
-    if "task" in spec.options:  # the corpus decides
-        options["task"] = job.task
     known = LabelStatistics(job.frequencies, job.documents, job.mu)
     return ModelWithLoss(
         build_model(job.recipe.model, features, labels=len(job.frequencies)),
-        build_loss(job.loss.name, known, groups=groups, **options),
-        needs_second_pass="second_logits" in spec.needs,
+        build_loss(job.loss.name, known, groups=groups, task=job.task, **job.loss.options),
+        needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
         regularizers=job.recipe.training.regularizers,
     )
 
@@ -146,7 +143,7 @@ def run_here(job: TrainingJob, data: TrainingData, failures: Path | None = None)
         name=job.loss.name,
         seed=job.seed,
         select_by=job.select_by,
-        whole_batch=LOSSES[job.loss.name].whole_batch,
+        batchwise=LOSSES[job.loss.name].batchwise,
         labels=job.labels,
         folder=failures,
     )

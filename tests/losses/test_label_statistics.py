@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 import torch
+from scipy import sparse
 
-from losslab.losses import LabelStatistics, Option
+from losslab.losses import LabelStatistics
+from losslab.targets import rebalancing_mu
 
 
 @pytest.mark.parametrize("container", [list, tuple, np.array, torch.tensor])
@@ -24,22 +26,22 @@ def test_statistics_of_no_documents_are_refused():
         LabelStatistics([0], 0)
 
 
-def test_option_limits_include_their_ends():
-    option = Option(0.5, "a test", minimum=0, maximum=1)
-    option.check("share", 0)
-    option.check("share", 1)
-    with pytest.raises(ValueError, match=r"^share must be <= 1, got 1\.5$"):
-        option.check("share", 1.5)
-
-
 def test_frequencies_must_be_whole_numbers():
     with pytest.raises(ValueError, match="whole numbers"):
         LabelStatistics(frequencies=[2.7], documents=4)
 
 
-def test_an_option_whose_default_is_whole_takes_whole_numbers():
-    option = Option(0, "somewhere", minimum=0)
-    option.check("pairs", 3)
-    option.check("pairs", 3.0)
-    with pytest.raises(ValueError, match=r"pairs must be a whole number, got 0\.5"):
-        option.check("pairs", 0.5)
+@pytest.mark.parametrize("kind", [torch.bool, torch.int64, torch.float32])
+@pytest.mark.parametrize("rows", [7, 8, 200])
+def test_statistics_of_targets_are_those_of_the_corpus(rows, kind):
+    targets = torch.rand(rows, 9, generator=torch.Generator().manual_seed(rows)) < 0.3
+    targets[0], targets[:, 4] = False, False
+    statistics = LabelStatistics.from_targets(targets.to(kind))
+    assert statistics.frequencies == tuple(targets.sum(dim=0).tolist())
+    assert statistics.documents == rows
+    expected = rebalancing_mu(sparse.csr_array(targets.double().numpy()))
+    assert statistics.mu == pytest.approx(expected, rel=1e-12)
+
+
+def test_targets_without_labels_have_no_mu():
+    assert LabelStatistics.from_targets(torch.zeros(3, 2)) == LabelStatistics([0, 0], 3)
