@@ -11,6 +11,7 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 for said in (
     r"register_new_resolver\(\) is deprecated",  # omegaconf, on Kedro and kedro-mlflow
+    r".*Add type hints to the `predict` method",  # MLflow, on a class of kedro-mlflow
     "One or more dataset names contain",  # Kedro, on the report reading from namespaces
 ):
     warnings.filterwarnings("ignore", message=said)
@@ -22,7 +23,6 @@ PROJECT = find_kedro_project(Path.cwd()) or Path.cwd()
 
 tracking = Tracking()
 HOOKS = (tracking, Summary(tracking))
-DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place
 
 
 def tracking_uri() -> str:
