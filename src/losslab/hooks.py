@@ -9,22 +9,33 @@ from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import mlflow
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
+from kedro_mlflow.config.kedro_mlflow_config import KedroMlflowConfig
+from kedro_mlflow.framework.hooks import mlflow_hook
+from mlflow.tracking import MlflowClient
 from pydantic import BaseModel
 
-from losslab.parameters import TRAINABLE, namespace
+from losslab.losses import LOSSES
+from losslab.parameters import namespace
+from losslab.tracking import (
+    PROCESS_TAG,
+    MlflowGuard,
+    TrainingRuns,
+    describe_process,
+    describe_source,
+    save_view,
+    view_address,
+)
 from losslab.training.events import Event, TrainingStarted, listening
 
-if TYPE_CHECKING:  # mlflow takes seconds to import, and many commands do without
-    from losslab.tracking import TrainingRuns
-
-METRICS = {f"{namespace(loss)}.metrics": loss for loss in TRAINABLE}
+METRICS = {f"{namespace(loss)}.metrics": loss for loss in LOSSES}
 """Datasets that hold the metrics of a loss."""
 ARTIFACTS = {
     "report_page": "report.html",
@@ -33,8 +44,6 @@ ARTIFACTS = {
     "corpus_table": "corpus_table.csv",
 }
 """Datasets that the parent run keeps; the page holds every figure."""
-MISLEADING_TAGS = ("runner", "kedro_command")
-"""Tags of kedro-mlflow that leave out environment and parameters; ``command`` has them."""
 Wrapper = Generator[None, Any, Any]
 
 
@@ -47,6 +56,7 @@ class Tracking:
     """
 
     def __init__(self) -> None:
+        self._guard = MlflowGuard()
         self._runs: TrainingRuns | None = None
         self._owns_parent = False
         self._label_statistics: dict[str, Any] = {}
@@ -56,10 +66,6 @@ class Tracking:
     @hook_impl(wrapper=True)
     def after_context_created(self, context: KedroContext) -> Wrapper:
         """Guard the plugin's setup of MLflow."""
-        import mlflow
-
-        from losslab.tracking import MlflowGuard
-
         self._kill()  # what an interrupted run of the same process left open
         for name, value in {"MAX_RETRIES": "2", "TIMEOUT": "10"}.items():
             os.environ.setdefault(f"MLFLOW_HTTP_REQUEST_{name}", value)
@@ -75,8 +81,6 @@ class Tracking:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> Wrapper:
         """Name the parent run, let the plugin open it, listen to trainings."""
-        import mlflow
-
         self._catalog, self._label_statistics, self._logged_params = catalog, {}, set()
         self._guard.on_failure = partial(_disable_plugin, run_params, pipeline, catalog)
         if self._guard.works:
@@ -124,8 +128,6 @@ class Tracking:
 
     def how_to_open(self) -> str:
         """What to type or click to see the runs."""
-        from losslab.tracking import view_address
-
         if self._runs is None:
             return "not tracked"
         config = self._context.mlflow
@@ -137,7 +139,7 @@ class Tracking:
     def _prepare_parent(self, run_params: Mapping[str, Any]) -> None:
         """Name the parent run, and see to it that it ends with this process."""
         pipelines = " + ".join(run_params["pipeline_names"] or ["every loss"])
-        name = f"{pipelines} ({self._parameters['dataset']}, {self._parameters['recipe']})"
+        name = f"{pipelines} ({self._parameters['dataset']}, {self._parameters['recipe']['name']})"
         options = self._context.mlflow.tracking.run
         options.name = options.name or name
         self._owns_parent = not self._opened_by_user
@@ -149,30 +151,21 @@ class Tracking:
         self._runs = self._guard.attempt(self._open_runs, experiment_id, parent_id)
         self._event_listener.enter_context(listening(self._on_event))
 
-    def _open_runs(self, experiment_id: str, parent_id: str) -> "TrainingRuns":
-        from mlflow.tracking import MlflowClient
-
+    def _open_runs(self, experiment_id: str, parent_id: str) -> TrainingRuns:
         from losslab.reporting.figures import loss_colour
-        from losslab.tracking import (
-            PROCESS_TAG,
-            TrainingRuns,
-            describe_process,
-            describe_source,
-            save_view,
-        )
 
         tags = {
             "dataset": self._parameters["dataset"],
-            "recipe": self._parameters["recipe"],
+            "recipe": self._parameters["recipe"]["name"],
             PROCESS_TAG: describe_process(),
             **describe_source(self._context.project_path),
         }
-        colours = {loss: loss_colour(loss) for loss in TRAINABLE}
+        colours = {loss: loss_colour(loss) for loss in LOSSES}
         client = MlflowClient()
         runs = TrainingRuns(
             client, experiment_id, parent_id, tags=tags, colours=colours, guard=self._guard
         )
-        runs.tag_parent(drop=MISLEADING_TAGS)
+        runs.tag_parent(kedro_command=tags["command"])  # the plugin's leaves out --params and --env
         runs.end_orphans()
         self._guard.attempt(save_view, client, experiment_id)
         return runs
@@ -188,19 +181,18 @@ class Tracking:
             self._runs.log_metrics(event.loss, event.seed, event.evaluation, metrics)
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
-        """What a training was done with: shared parameters, the recipe, the loss's options."""
-        apart = {namespace(name) for name in TRAINABLE} | {"recipes", "seed"}
-        shared = {name: value for name, value in self._parameters.items() if name not in apart}
+        """All parameters but the options of other losses."""
+        namespaces = {namespace(name) for name in LOSSES}
+        shared = {key: value for key, value in self._parameters.items() if key not in namespaces}
         return {
             **shared,
-            "recipe_settings": self._parameters["recipes"][self._parameters["recipe"]],
             "label_statistics": self._label_statistics,
             "loss": loss,
             "seed": seed,
-            "loss_options": self._parameters[namespace(loss)],
+            "loss_options": self._parameters[namespace(loss)]["options"],
         }
 
-    def _mirror(self, runs: "TrainingRuns", dataset_name: str, data: Any) -> None:
+    def _mirror(self, runs: TrainingRuns, dataset_name: str, data: Any) -> None:
         if dataset_name == "label_statistics":  # mu: what "auto" stands for
             self._label_statistics = {key: data[key] for key in ("documents", "labels", "mu")}
             runs.log_parent_params({"label_statistics": self._label_statistics})
@@ -209,7 +201,7 @@ class Tracking:
         elif dataset_name in ARTIFACTS:
             runs.log_artifact(data, ARTIFACTS[dataset_name])
 
-    def _log_results(self, runs: "TrainingRuns", loss: str, metrics: dict[str, Any]) -> None:
+    def _log_results(self, runs: TrainingRuns, loss: str, metrics: dict[str, Any]) -> None:
         """Log the test metrics of a loss and end its runs."""
         thresholds = self._catalog.load(f"{namespace(loss)}.thresholds")
         for name, seed_metrics in metrics["seeds"].items():
@@ -232,12 +224,11 @@ class Tracking:
 
     def _end_parent(self, status: str) -> None:
         """End the parent run, unless the plugin did or a user opened it."""
-        import mlflow
-
         self._event_listener.close()
         atexit.unregister(self._kill)
         if self._owns_parent and mlflow.active_run() is not None:
-            self._guard.set_status(mlflow.end_run, status)
+            with self._guard:  # even an unreachable server's run must not stay MLflow's active one
+                mlflow.end_run(status)
         self._owns_parent = False
 
     def _kill(self) -> None:
@@ -291,9 +282,6 @@ def _disable_plugin(
     run_params: Mapping[str, Any], pipeline: Pipeline, catalog: DataCatalog
 ) -> None:
     """Switch kedro-mlflow off for this run, as its option ``disable_tracking.pipelines`` does."""
-    from kedro_mlflow.config.kedro_mlflow_config import KedroMlflowConfig
-    from kedro_mlflow.framework.hooks import mlflow_hook
-
     names = run_params["pipeline_names"] or ["__default__"]
     mlflow_hook.mlflow_config = KedroMlflowConfig.model_validate(
         {"tracking": {"disable_tracking": {"pipelines": names}}}

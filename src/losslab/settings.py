@@ -11,10 +11,11 @@ os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 for said in (
     r"register_new_resolver\(\) is deprecated",  # omegaconf, on Kedro and kedro-mlflow
-    r".*Add type hints to the `predict` method",  # MLflow, on a class of kedro-mlflow
     "One or more dataset names contain",  # Kedro, on the report reading from namespaces
 ):
     warnings.filterwarnings("ignore", message=said)
+with warnings.catch_warnings(record=True):  # MLflow, on a class of kedro-mlflow, past any filter
+    import kedro_mlflow.mlflow  # noqa: F401
 
 from losslab.config_loader import CheckedConfigLoader  # noqa: E402
 from losslab.hooks import Summary, Tracking  # noqa: E402

@@ -100,12 +100,10 @@ class TrainingRuns:
                 batch = metrics[start : start + MAX_METRICS_PER_BATCH]
                 self._guard.attempt(self._client.log_batch, run_id, metrics=batch)
 
-    def tag_parent(self, drop: tuple[str, ...] = ()) -> None:
-        """Give the parent the tags of its children; delete the tags named in ``drop``."""
-        tags = [RunTag(name, value) for name, value in self._tags.items()]
+    def tag_parent(self, **more: str) -> None:
+        """Give the parent the tags of its children and ``more``."""
+        tags = [RunTag(name, value) for name, value in {**self._tags, **more}.items()]
         self._guard.attempt(self._client.log_batch, self.parent_id, tags=tags)
-        for name in drop:
-            self._guard.attempt(self._client.delete_tag, self.parent_id, name)
 
     def log_parent_params(self, parameters: Mapping[str, Any]) -> None:
         """Log parameters of the parent, names flattened."""
