@@ -14,6 +14,8 @@ for said in (
     "One or more dataset names contain",  # Kedro, on the report reading from namespaces
 ):
     warnings.filterwarnings("ignore", message=said)
+with warnings.catch_warnings(record=True):  # MLflow, on a class of kedro-mlflow, past any filter
+    import kedro_mlflow.mlflow  # noqa: F401
 
 from losslab.config_loader import CheckedConfigLoader  # noqa: E402
 from losslab.hooks import Summary, Tracking  # noqa: E402
@@ -22,7 +24,6 @@ PROJECT = find_kedro_project(Path.cwd()) or Path.cwd()
 
 tracking = Tracking()
 HOOKS = (tracking, Summary(tracking))
-DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place
 
 
 def tracking_uri() -> str:
