@@ -15,6 +15,7 @@ import click
 import mlflow
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
+from kedro.framework.project import pipelines
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro_mlflow.config.kedro_mlflow_config import KedroMlflowConfig
@@ -24,6 +25,7 @@ from pydantic import BaseModel
 
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
+from losslab.pipeline_registry import create_registry
 from losslab.tracking import (
     PROCESS_TAG,
     MlflowGuard,
@@ -35,7 +37,7 @@ from losslab.tracking import (
 )
 from losslab.training.events import Event, TrainingStarted, listening
 
-METRICS = {f"{namespace(loss)}.metrics": loss for loss in LOSSES}
+METRICS = {f"{namespace(loss)}_metrics": loss for loss in LOSSES}
 """Datasets that hold the metrics of a loss."""
 ARTIFACTS = {
     "report_page": "report.html",
@@ -45,6 +47,16 @@ ARTIFACTS = {
 }
 """Datasets that the parent run keeps; the page holds every figure."""
 Wrapper = Generator[None, Any, Any]
+
+
+class PipelineSelection:
+    """Fits the registry to the run: losses of the dataset's task, a report on the chosen ones."""
+
+    @hook_impl
+    def after_context_created(self, context: KedroContext) -> None:
+        """Replace pipelines before Kedro picks from them; a registry cannot know the parameters."""
+        parameters = context.config_loader["parameters"]
+        pipelines.update(create_registry(parameters["task"], parameters["losses"]))
 
 
 class Tracking:
@@ -152,7 +164,7 @@ class Tracking:
         self._event_listener.enter_context(listening(self._on_event))
 
     def _open_runs(self, experiment_id: str, parent_id: str) -> TrainingRuns:
-        from losslab.reporting.figures import loss_colour
+        from losslab.reporting.plots import loss_colour
 
         tags = {
             "dataset": self._parameters["dataset"],
@@ -203,13 +215,13 @@ class Tracking:
 
     def _log_results(self, runs: TrainingRuns, loss: str, metrics: dict[str, Any]) -> None:
         """Log the test metrics of a loss and end its runs."""
-        thresholds = self._catalog.load(f"{namespace(loss)}.thresholds")
+        rules = self._catalog.load(f"{namespace(loss)}_decision_rules")
         for name, seed_metrics in metrics["seeds"].items():
             seed = int(name)
             runs.start(loss, seed, {"loss": loss, "seed": seed})  # unless it trained in this run
             test_metrics = {f"test/{metric}": value for metric, value in seed_metrics.items()}
             runs.log_metrics(loss, seed, 0, test_metrics | _metrics_over_seeds(metrics))
-            runs.log_artifact(thresholds, "thresholds.json", (loss, seed))
+            runs.log_artifact(rules, "decision_rules.json", (loss, seed))
             runs.finish(loss, seed, "FINISHED")
 
     def _end(self, status: str) -> Wrapper:
@@ -268,9 +280,9 @@ class Summary:
         return results
 
     def _print(self, catalog: DataCatalog) -> None:
-        from losslab.reporting import compare, to_markdown
+        from losslab.reporting import comparison_table, to_markdown
 
-        lines = ["", to_markdown(compare(self._metrics)), ""]
+        lines = ["", to_markdown(comparison_table(self._metrics)), ""]
         page: Any = catalog.get("report_page")
         if self._report_saved:
             lines.append(f"report   {_relative(page.latest)}")
