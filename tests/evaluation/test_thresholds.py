@@ -7,7 +7,7 @@ from scipy.special import expit
 from sklearn.metrics import f1_score
 
 from losslab.evaluation import (
-    best_cut,
+    best_threshold,
     compute_metrics,
     judge_epoch,
     threshold_grid,
@@ -86,20 +86,20 @@ def test_golden_validation_epoch_has_its_micro_f1():
 def test_best_cut_beats_every_other_one(seed):
     targets, scores = draw_validation(seed)
     scores = np.round(scores, 1)  # ties
-    cut = best_cut(targets.astype(bool), scores)
+    cut = best_threshold(targets.astype(bool), scores)
     reached = {c: f1_score(targets, scores > c, average="micro") for c in [*np.unique(scores), -9]}
     assert f1_score(targets, scores > cut, average="micro") == pytest.approx(max(reached.values()))
 
 
 def test_best_cut_lies_between_the_scores_it_separates():
     truth, scores = np.array([[True, True, False]]), np.array([[5.0, 3.0, 2.0]])
-    assert best_cut(truth, scores) == 2.5
-    assert best_cut(np.array([[True]]), np.array([[4.0]])) < 4.0
+    assert best_threshold(truth, scores) == 2.5
+    assert best_threshold(np.array([[True]]), np.array([[4.0]])) < 4.0
 
 
 def test_scores_without_a_grid_are_cut_where_it_is_best():
     targets, scores = draw_validation(0)
-    assert tune_threshold(targets, 100 * scores, None) == best_cut(
+    assert tune_threshold(targets, 100 * scores, None) == best_threshold(
         targets.astype(bool), 100 * scores
     )
 

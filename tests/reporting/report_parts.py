@@ -9,7 +9,7 @@ from losslab.reporting import (
     CorpusPart,
     ResultPart,
     RunPart,
-    compare,
+    comparison_table,
     draw_group_scores,
     draw_label_scatter,
     draw_learning_curves,
@@ -23,7 +23,7 @@ from losslab.reporting import (
     gather_histories,
     loss_facts,
     render_page,
-    stand,
+    build_standings,
     tabulate_label_scores,
     tabulate_rules,
 )
@@ -165,8 +165,8 @@ def page(
     differs=None,
     **run,
 ) -> str:
-    comparison = mark(compare(metrics), differs or {})
-    standings = stand(comparison, uncertainty=uncertainty)
+    comparison = mark(comparison_table(metrics), differs or {})
+    standings = build_standings(comparison, uncertainty=uncertainty)
     reference = "bce" if "bce" in metrics else None
     results = ResultPart(
         comparison,

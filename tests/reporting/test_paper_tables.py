@@ -5,7 +5,7 @@ import pytest
 from losslab.losses import LOSSES
 from losslab.reporting.paper_tables import (
     count_documents,
-    find_runs,
+    find_our_results,
     read_paper_tables,
     write_paper_tables,
 )
@@ -17,11 +17,11 @@ def save(folder, name, version, content):
     file.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
-def metrics(value, seeds=1, folds=None, unbalance=None):
+def metrics(value, seeds=1, folds=None, undersample=None):
     return {
         "mean": {"micro_f1": value},
         "seeds": {str(seed): {} for seed in range(seeds)},
-        "conditions": {"split": {"folds": folds}, "unbalance": unbalance},
+        "conditions": {"split": {"folds": folds}, "undersample": undersample},
         "fingerprint": str(seeds),
     }
 
@@ -54,20 +54,20 @@ def reports(tmp_path):
 
 
 def test_newest_run_is_found_with_the_commit_of_its_own_command(reports):
-    (key, run) = next(iter(find_runs(reports).items()))
+    (key, run) = next(iter(find_our_results(reports).items()))
     assert key == ("reuters", "probe", "bce")
     assert (run.metrics["micro_f1"], run.seeds, run.commit) == (0.8765, 3, "0123456789abcdef")
 
 
 def test_commit_of_another_command_is_not_taken(reports):
     save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.9))
-    assert next(iter(find_runs(reports).values())).commit is None
+    assert next(iter(find_our_results(reports).values())).commit is None
 
 
-@pytest.mark.parametrize("other", [{"folds": 4}, {"unbalance": {"ratio": 100}}])
+@pytest.mark.parametrize("other", [{"folds": 4}, {"undersample": {"ratio": 100}}])
 def test_other_experiments_are_not_taken_for_the_papers(reports, other):
     save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.1, **other))
-    assert next(iter(find_runs(reports).values())).metrics["micro_f1"] == 0.8765
+    assert next(iter(find_our_results(reports).values())).metrics["micro_f1"] == 0.8765
 
 
 def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis(reports):
@@ -77,7 +77,7 @@ def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis
     }
     place = reports / "reuters/probe/bce_loss"
     save(place, "errors.json", "2026-01-02", {"by_documents": parts})
-    metrics = next(iter(find_runs(reports).values())).metrics
+    metrics = next(iter(find_our_results(reports).values())).metrics
     assert metrics["documents with one label/macro_f1"] == 0.4
     assert "documents with several labels/macro_f1" not in metrics
     columns = {column for table in read_paper_tables()["tables"] for column in table["columns"]}
@@ -85,14 +85,14 @@ def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis
 
 
 def test_losses_of_a_table_that_differ_in_more_are_told(reports):
-    alike = write_paper_tables(CONTENT, find_runs(reports))
+    alike = write_paper_tables(CONTENT, find_our_results(reports))
     save(reports / "reuters/probe/db_loss", "metrics.json", "2026-01-02", metrics(0.9, seeds=1))
-    assert "They differ in more than the loss." in write_paper_tables(CONTENT, find_runs(reports))
+    assert "They differ in more than the loss." in write_paper_tables(CONTENT, find_our_results(reports))
     assert "They differ" not in alike
 
 
 def test_ours_stands_beside_theirs_and_is_empty_where_nothing_ran(reports):
-    text = write_paper_tables(CONTENT, find_runs(reports), {"reuters": "6,769 / 1,000 / 3,019"})
+    text = write_paper_tables(CONTENT, find_our_results(reports), {"reuters": "6,769 / 1,000 / 3,019"})
     assert "| BCE | 89.14 | 87.65 | 47.32 |  |" in text
     assert "| DB | 90.62 |  | 64.47 |  |" in text
     assert "| SVM | 87.6 |  |  |  |" in text

@@ -58,7 +58,7 @@ def test_picture_shows_the_reference_that_was_asked_for_and_losses_that_spare_si
     table = scores(bce=[0.1] * 6, focal=[0.2] * 6, kwls=[0.3] * 6)
     comparison = pd.DataFrame({"loss": ["kwls", "focal", "bce"]})
     options = ReportSettings(
-        reference="focal", resamples=100, confidence=0.95, seed=0, mixtures="refuse"
+        reference="focal", resamples=100, confidence=0.95, seed=0, on_mismatch="refuse"
     )
     figure = draw_similar(table, list("abcdef"), MEMBERSHIP, comparison, options)
     assert {trace.name for trace in figure.data if trace.visible is True} == {"focal", "kwls"}
