@@ -16,13 +16,13 @@ import pytest
 from conftest import command, environment
 from filelock import FileLock
 
-from losslab.data.download.fetch import ByHandError, Ways, fetch
+from losslab.data.download import fetch as fetching
+from losslab.data.download.fetch import ByHandError, FetchOptions, fetch
 from losslab.data.download.raw_folder import is_sample, overview
 from losslab.data.download.sources import SOURCES, Download, Source
-from losslab.data.readers import fetch as fetching
 from losslab.errors import FetchError
 
-QUICK = Ways(timeout=0.5, retries=0)
+QUICK = FetchOptions(timeout=0.5, retries=0)
 
 
 def archive_of(**files: bytes) -> bytes:
@@ -208,7 +208,7 @@ def test_a_broken_connection_is_told_and_the_next_call_goes_on(tmp_path, publish
 def test_a_broken_connection_is_tried_again_by_itself(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
     server.faults = ["drop"]
-    fetch("made_up", tmp_path, Ways(timeout=0.5, retries=1))
+    fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=1))
     assert content(tmp_path / "made_up") == FILES
     assert len(server.asked) == 2
 
@@ -241,7 +241,7 @@ def test_a_part_that_is_whole_already_is_no_dead_end(tmp_path, publish, server):
     (folder / ".x.tar.xz.part").write_bytes(ARCHIVE)
     (folder / ".x.tar.xz.part.etag").write_text(f'"{hashlib.sha256(ARCHIVE).hexdigest()}"')
     server.faults = ["416"]
-    fetch("made_up", tmp_path, Ways(timeout=0.5, retries=1))
+    fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=1))
     assert content(tmp_path / "made_up") == FILES
 
 
@@ -265,7 +265,7 @@ def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, se
 def test_an_archive_beyond_the_limit_puts_nothing_in_place(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
     with pytest.raises(FetchError, match="'top/rows' makes it larger than the limit; nothing was"):
-        fetch("made_up", tmp_path, Ways(timeout=0.5, retries=0, limit=1000))
+        fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=0, limit=1000))
     assert only_there(tmp_path) == []
 
 
@@ -291,7 +291,7 @@ def test_a_missing_file_is_not_asked_for_again(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
     server.files.clear()
     with pytest.raises(FetchError, match="404"):
-        fetch("made_up", tmp_path, Ways(timeout=0.5, retries=3))
+        fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=3))
     assert len(server.asked) == 1
 
 
@@ -364,7 +364,7 @@ def mirror(request, tmp_path, server):
         server.files[f"mirror/{name}"] = data
 
     address = folder.as_posix() if request.param == "folder" else server.address("mirror/")
-    return Ways(mirror=address, timeout=0.5, retries=0), put
+    return FetchOptions(mirror=address, timeout=0.5, retries=0), put
 
 
 def test_the_mirror_goes_before_the_publisher(tmp_path, publish, mirror):
@@ -397,9 +397,11 @@ def test_what_the_mirror_lacks_comes_from_the_publisher(tmp_path, publish, mirro
 def test_a_mirror_that_fails_is_not_passed_over_in_silence(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
     with pytest.raises(FetchError, match=r"http://127.0.0.1:9/made_up.tar.xz cannot be reached"):
-        fetch("made_up", tmp_path, Ways(mirror="http://127.0.0.1:9", timeout=0.5, retries=0))
+        fetch(
+            "made_up", tmp_path, FetchOptions(mirror="http://127.0.0.1:9", timeout=0.5, retries=0)
+        )
     with pytest.raises(FetchError, match=r"LOSSLAB_MIRROR names .*nowhere, which is no folder"):
-        fetch("made_up", tmp_path, Ways(mirror=str(tmp_path / "nowhere")))
+        fetch("made_up", tmp_path, FetchOptions(mirror=str(tmp_path / "nowhere")))
 
 
 def test_licensed_data_come_with_steps_and_leave_nothing(tmp_path):
@@ -437,7 +439,7 @@ REAL = {"reuters": "reut2-000.sgm", "goemotions": "train.tsv", "aapd": "blalalt_
 @pytest.mark.real_data
 @pytest.mark.parametrize("dataset", REAL)
 def test_the_corpora_at_hand_are_unpacked(tmp_path, dataset):
-    folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
+    folder = fetch(dataset, tmp_path, FetchOptions(mirror=os.environ["LOSSLAB_MIRROR"]))
     assert (folder / REAL[dataset]).is_file()
     assert is_sample(folder) == (dataset == "aapd")
 
@@ -445,6 +447,6 @@ def test_the_corpora_at_hand_are_unpacked(tmp_path, dataset):
 @pytest.mark.real_data
 @pytest.mark.parametrize("dataset", ["trec", "goemotions"])
 def test_the_hashes_we_know_are_those_of_the_files_at_hand(tmp_path, dataset):
-    folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
+    folder = fetch(dataset, tmp_path, FetchOptions(mirror=os.environ["LOSSLAB_MIRROR"]))
     for wanted in SOURCES[dataset].downloads:
         assert hashlib.sha256((folder / wanted.name).read_bytes()).hexdigest() == wanted.sha256

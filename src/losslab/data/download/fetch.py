@@ -18,7 +18,7 @@ from losslab.data.download.archives import ArchiveError, is_archive, merge, unpa
 from losslab.data.download.origins import (
     ByHandError,
     Downloads,
-    Ways,
+    FetchOptions,
     from_mirror,
     from_publisher,
 )
@@ -26,15 +26,15 @@ from losslab.data.download.raw_folder import is_there, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.errors import FetchError
 
-__all__ = ["ByHandError", "Ways", "fetch"]
+__all__ = ["ByHandError", "FetchOptions", "fetch"]
 
 logger = logging.getLogger(__name__)
-DEFAULT_WAYS = Ways()
+DEFAULT_WAYS = FetchOptions()
 DOWNLOADS, REPLACED = "downloads", "replaced"
 
 
 def fetch(
-    dataset: str, raw: Path, ways: Ways = DEFAULT_WAYS, *, force: bool = False
+    dataset: str, raw: Path, ways: FetchOptions = DEFAULT_WAYS, *, force: bool = False
 ) -> Path | None:
     """The folder ``raw/<dataset>`` with its raw files; None where a dataset needs none.
 

@@ -18,7 +18,7 @@ class ByHandError(FetchError):
 
 
 @dataclass(frozen=True)
-class Ways:
+class FetchOptions:
     """How to reach the web, and whether to go elsewhere first.
 
     Attributes:
@@ -57,7 +57,7 @@ Downloads = dict[Path, str]
 Found = tuple[Downloads, Origin]
 
 
-def from_mirror(dataset: str, ways: Ways, downloads: Path) -> Found | None:
+def from_mirror(dataset: str, ways: FetchOptions, downloads: Path) -> Found | None:
     """The archive of the mirror, complete or else a sample; None where it has neither."""
     if not ways.mirror:
         return None
@@ -76,7 +76,7 @@ def from_mirror(dataset: str, ways: Ways, downloads: Path) -> Found | None:
     return None
 
 
-def _archive_at(place: str, ways: Ways, folder: Path) -> Path | None:
+def _archive_at(place: str, ways: FetchOptions, folder: Path) -> Path | None:
     from losslab.data.download.http import NotThereError
 
     if not place.startswith(("http://", "https://")):
@@ -93,7 +93,7 @@ def _check_mirror(folder: Path) -> None:
         raise FetchError(f"LOSSLAB_MIRROR names {folder}, which is no folder; correct or unset it")
 
 
-def from_publisher(dataset: str, folder: Path, ways: Ways, downloads: Path) -> Found:
+def from_publisher(dataset: str, folder: Path, ways: FetchOptions, downloads: Path) -> Found:
     """The files of the publisher; ``folder`` is where they will go."""
     wanted_files = SOURCES[dataset].downloads
     if not wanted_files:
