@@ -20,6 +20,7 @@ from losslab.data.download import fetch as fetching
 from losslab.data.download.fetch import ByHandError, FetchOptions, fetch
 from losslab.data.download.raw_folder import is_sample, overview
 from losslab.data.download.sources import SOURCES, Download, Source
+from losslab.data.readers import READERS
 from losslab.errors import FetchError
 
 QUICK = FetchOptions(timeout=0.5, retries=0)
@@ -194,8 +195,10 @@ def test_old_files_come_back_after_a_forced_fetch_was_killed_amid_renaming(
 def test_a_broken_connection_is_told_and_the_next_call_goes_on(tmp_path, publish, server, fault):
     publish(x_tar_xz=ARCHIVE, sha256=hashlib.sha256(ARCHIVE).hexdigest())
     server.faults = [fault]
-    reason = {"drop": "the connection broke", "stall": "gave no answer for 0.5 s"}[fault]
-    with pytest.raises(FetchError, match=rf"made_up: http://.*x.tar.xz.*{reason}.*again to go on"):
+    reason = {"drop": "the connection broke", "stall": "timed out after 0.5 s"}[fault]
+    with pytest.raises(
+        FetchError, match=rf"made_up: http://.*x.tar.xz.*{reason}.*repeat the command to resume"
+    ):
         fetch("made_up", tmp_path, QUICK)
     assert only_there(tmp_path) == [".made_up.part"]
     fetch("made_up", tmp_path, QUICK)
@@ -254,7 +257,9 @@ def test_a_wrong_file_is_refused_by_its_hash(tmp_path, publish):
 
 def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, server):
     publish(x_tar_xz=b"<!DOCTYPE html><title>Log in</title>")
-    with pytest.raises(FetchError, match=r"made_up: x.tar.xz is not a whole archive: .* web page"):
+    with pytest.raises(
+        FetchError, match=r"made_up: x.tar.xz is not a complete archive: .* web page"
+    ):
         fetch("made_up", tmp_path, QUICK)
     assert only_there(tmp_path) == []
     server.files["x.tar.xz"] = ARCHIVE
@@ -264,7 +269,7 @@ def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, se
 
 def test_an_archive_beyond_the_limit_puts_nothing_in_place(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
-    with pytest.raises(FetchError, match="'top/rows' makes it larger than the limit; nothing was"):
+    with pytest.raises(FetchError, match="'top/rows' makes it larger than the limit; no files were"):
         fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=0, limit=1000))
     assert only_there(tmp_path) == []
 
@@ -339,7 +344,7 @@ def test_two_commands_do_not_fetch_the_same(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
     (tmp_path / ".made_up.part").mkdir()
     lock = FileLock(tmp_path / ".made_up.part" / ".lock")
-    with lock, pytest.raises(FetchError, match="another command fetches made_up"):
+    with lock, pytest.raises(FetchError, match="another command is fetching made_up"):
         fetch("made_up", tmp_path, QUICK)
     fetch("made_up", tmp_path, QUICK)
 
@@ -400,7 +405,7 @@ def test_a_mirror_that_fails_is_not_passed_over_in_silence(tmp_path, publish, se
         fetch(
             "made_up", tmp_path, FetchOptions(mirror="http://127.0.0.1:9", timeout=0.5, retries=0)
         )
-    with pytest.raises(FetchError, match=r"LOSSLAB_MIRROR names .*nowhere, which is no folder"):
+    with pytest.raises(FetchError, match=r"LOSSLAB_MIRROR is .*nowhere, which is not a folder"):
         fetch("made_up", tmp_path, FetchOptions(mirror=str(tmp_path / "nowhere")))
 
 
@@ -418,19 +423,39 @@ def test_what_needs_no_fetching_is_told_so(tmp_path, caplog):
     assert "comes with the package cwe2" in caplog.text
 
 
-def test_every_source_has_one_way_and_well_formed_facts():
-    for name, source in SOURCES.items():
-        assert sum(map(bool, (source.downloads, source.steps, source.ready))) == 1, name
-        assert source.about, name
-        assert source.licence, name
-        for step in source.steps:
-            step.format(folder="f")
-        assert not source.steps or "{folder}" in source.steps[-1], name
-        for wanted in source.downloads:
-            assert all(
-                a.startswith(("https://", "http://www.daviddlewis")) for a in wanted.addresses
-            )
-            assert wanted.sha256 is None or len(bytes.fromhex(wanted.sha256)) == 32
+USER_FILES = {"csv", "jsonl"}  # formats of user data, which has no source
+
+
+def test_every_reader_has_a_source_and_every_source_a_reader():
+    missing = READERS.keys() - USER_FILES - SOURCES.keys()
+    assert not missing, f"add {missing} to SOURCES in data/download/sources.py"
+    unread = SOURCES.keys() - READERS.keys()
+    assert not unread, f"add readers of {unread} to READERS in data/readers/__init__.py"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_has_downloads_or_steps_or_is_ready(name):
+    source = SOURCES[name]
+    ways = [source.downloads, source.steps, source.ready]
+    assert sum(map(bool, ways)) == 1, "give one of downloads, steps and ready"
+    assert source.about, "give what the dataset is"
+    assert source.licence, "give the licence, or 'none stated'"
+    for step in source.steps:
+        step.format(folder="f")
+    assert not source.steps or "{folder}" in source.steps[-1], "end with: put ... into {folder}"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_download_has_addresses_and_a_whole_sha256_or_none(name):
+    for wanted in SOURCES[name].downloads:
+        insecure = [
+            address
+            for address in wanted.addresses
+            if not address.startswith(("https://", "http://www.daviddlewis"))
+        ]
+        assert wanted.addresses, "give at least one address"
+        assert not insecure, "give https addresses"
+        assert wanted.sha256 is None or len(bytes.fromhex(wanted.sha256)) == 32
 
 
 REAL = {"reuters": "reut2-000.sgm", "goemotions": "train.tsv", "aapd": "blalalt_test.json"}

@@ -166,7 +166,9 @@ def test_corpus_with_validation_only_gets_its_test_split_out_of_train():
 
 
 def test_split_that_would_leave_nothing_to_train_on_is_refused():
-    with pytest.raises(CorpusError, match=r"20 documents leave none for train: requested validation 20"):
+    with pytest.raises(
+        CorpusError, match=r"20 documents leave none for train: requested validation 20"
+    ):
         assign_splits(small_corpus(["train"] * 20 + ["test"]), validation=20, test=0.1, seed=0)
 
 
