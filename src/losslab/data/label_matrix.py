@@ -1,4 +1,4 @@
-"""The label space of a corpus and its documents' labels as a sparse matrix."""
+"""The label space of a corpus, and its label matrix (multi-hot, sparse)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from scipy import sparse
 
 
 def label_space(label_sets: Iterable[Iterable[str]]) -> list[str]:
-    """All labels, sorted: the columns of every matrix and of the logits.
+    """All labels, sorted: the columns of label matrices and logits.
 
     >>> label_space([["b"], ["a", "b"], []])
     ['a', 'b']
@@ -17,7 +17,7 @@ def label_space(label_sets: Iterable[Iterable[str]]) -> list[str]:
 
 
 def encode_labels(label_sets: Sequence[Iterable[str]], labels: Sequence[str]) -> sparse.csr_array:
-    """Documents x labels, 1 where a document carries a label.
+    """Multi-hot label matrix, documents x labels.
 
     >>> encode_labels([["b"], ["a", "b"], []], ["a", "b"]).toarray().tolist()
     [[0, 1], [1, 1], [0, 0]]
@@ -33,7 +33,7 @@ def encode_labels(label_sets: Sequence[Iterable[str]], labels: Sequence[str]) ->
 def drop_rare_labels(
     label_sets: Iterable[Iterable[str]], minimum: int
 ) -> tuple[list[list[str]], dict[str, int]]:
-    """Label sets without the labels that fewer than ``minimum`` of them hold; those, and how often.
+    """Label sets without labels of frequency below ``minimum``; the dropped labels' frequencies.
 
     >>> drop_rare_labels([["a", "b"], ["b"]], 2)
     ([['b'], ['b']], {'a': 1})

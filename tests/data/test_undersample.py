@@ -68,7 +68,7 @@ def test_at_least_one_document_stays():
 
 def test_label_that_nothing_carries_is_named(news):
     with pytest.raises(
-        CorpusError, match=r"carries the label 'sprots' named in unbalance; .*sports"
+        CorpusError, match=r"undersample: no training document has the label 'sprots'; .*sports"
     ):
         undersample(news, labels=["sprots"], ratio=100)
 

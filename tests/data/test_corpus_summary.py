@@ -1,13 +1,12 @@
 import pandas as pd
 import pytest
 
-from losslab.data import encode_labels, label_space
-from losslab.data.summary import (
-    check_one_label,
-    count_words,
+from losslab.data import check_one_label, encode_labels, label_space
+from losslab.data.corpus_summary import (
     examine_splits,
+    summary_lines,
     tabulate_corpus,
-    tell,
+    word_count,
 )
 from losslab.errors import CorpusError
 
@@ -37,7 +36,7 @@ def targets(documents):
     [("", 0), ("a b\n c", 3), ("caffè nero", 2), ("一种装置", 4), ("一种 LED 灯", 4)],
 )
 def test_words_stand_between_blanks_and_ideographs_by_themselves(text, words):
-    assert count_words(text) == words
+    assert word_count(text) == words
 
 
 def test_table_has_a_row_for_the_whole_and_for_each_split(documents, targets):
@@ -62,28 +61,28 @@ def test_splits_are_examined_for_labels_not_learnt_bare_documents_and_leaks(docu
 def test_only_what_was_found_is_told(documents, targets):
     found = {
         "rejected": {"row is cut short": 1200},
-        "left_out": {"no consequences": 0},
+        "excluded": {"no consequences": 0},
         "labels_dropped": 3,
         "documents_undersampled": 0,
         **examine_splits(documents, targets),
     }
-    assert tell(found) == [
+    assert summary_lines(found) == [
         "1,200 rows rejected: row is cut short",
-        "3 labels dropped, carried by fewer documents than min_label_frequency",
+        "3 labels below min_label_frequency, dropped",
         "1 labels only in test",
-        "2 labels that no training document carries",
+        "2 labels without training documents",
         "1 train documents without labels",
-        "1 validation documents whose text is in train as well",
-        "2 test documents whose text is in train as well",
-        "1 test documents whose text is in validation as well",
+        "1 validation documents with a text that is also in train",
+        "2 test documents with a text that is also in train",
+        "1 test documents with a text that is also in validation",
     ]
 
 
 def test_the_fold_is_told_first():
-    sentences = tell({"fold": "2 of 4", "labels_dropped": 3})
-    assert sentences[0].startswith("fold 2 of 4: ")
-    assert len(sentences) == 2
-    assert tell({"fold": None}) == []
+    lines = summary_lines({"fold": "2 of 4", "labels_dropped": 3})
+    assert lines[0].startswith("fold 2 of 4: ")
+    assert len(lines) == 2
+    assert summary_lines({"fold": None}) == []
 
 
 def test_single_task_wants_exactly_one_label(documents):
