@@ -127,7 +127,9 @@ def rule_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
     names = [rule for rule in RULES if rule in set(rules["rule"])]
     rows = []
     for loss in losses:
-        by_rule = [macro.loc[(loss, rule)] if (loss, rule) in macro.index else None for rule in names]
+        by_rule = [
+            macro.loc[(loss, rule)] if (loss, rule) in macro.index else None for rule in names
+        ]
         best = max((cell["test"] for cell in by_rule if cell is not None), default=None)
         cells = [None if cell is None else _rule_cell(cell, best) for cell in by_rule]
         rows.append({"loss": loss, "cells": cells})
