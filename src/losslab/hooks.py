@@ -189,7 +189,7 @@ class Tracking:
             params = self._training_params(event.loss, event.seed)
             self._runs.start(event.loss, event.seed, params)
         else:
-            metrics = {name.replace("_", "/", 1): value for name, value in event.figures.items()}
+            metrics = {name.replace("_", "/", 1): value for name, value in event.metrics.items()}
             self._runs.log_metrics(event.loss, event.seed, event.evaluation, metrics)
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
