@@ -4,6 +4,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from losslab.reporting.corpus_figures import MOST_LABELS, MOST_POINTS
 from PIL import Image
 
 from losslab.data import encode_labels
@@ -13,7 +14,6 @@ from losslab.reporting import (
     draw_labels_per_document,
     draw_long_tail,
 )
-from losslab.reporting.corpus_figures import MOST_LABELS, MOST_POINTS
 from losslab.reporting.png import to_png
 from losslab.supervision import cooccurrence
 

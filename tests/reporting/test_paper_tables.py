@@ -87,12 +87,16 @@ def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis
 def test_losses_of_a_table_that_differ_in_more_are_told(reports):
     alike = write_paper_tables(CONTENT, find_our_results(reports))
     save(reports / "reuters/probe/db_loss", "metrics.json", "2026-01-02", metrics(0.9, seeds=1))
-    assert "They differ in more than the loss." in write_paper_tables(CONTENT, find_our_results(reports))
+    assert "They differ in more than the loss." in write_paper_tables(
+        CONTENT, find_our_results(reports)
+    )
     assert "They differ" not in alike
 
 
 def test_ours_stands_beside_theirs_and_is_empty_where_nothing_ran(reports):
-    text = write_paper_tables(CONTENT, find_our_results(reports), {"reuters": "6,769 / 1,000 / 3,019"})
+    text = write_paper_tables(
+        CONTENT, find_our_results(reports), {"reuters": "6,769 / 1,000 / 3,019"}
+    )
     assert "| BCE | 89.14 | 87.65 | 47.32 |  |" in text
     assert "| DB | 90.62 |  | 64.47 |  |" in text
     assert "| SVM | 87.6 |  |  |  |" in text

@@ -5,7 +5,13 @@ import pandas as pd
 import pytest
 from report_parts import TABLE, errors, label_table, mark, page, result, rules, sure_of
 
-from losslab.reporting import CorpusPart, comparison_table, draw_long_tail, build_standings, to_markdown
+from losslab.reporting import (
+    CorpusPart,
+    build_standings,
+    comparison_table,
+    draw_long_tail,
+    to_markdown,
+)
 from losslab.reporting.best_losses import HEADLINE_METRICS, find_best_losses
 from losslab.reporting.definitions import COLUMNS
 
@@ -52,13 +58,17 @@ def test_standings_rank_by_the_side_that_is_better(metrics):
 
 
 def test_standings_of_equal_losses_share_the_better_rank():
-    table = build_standings(comparison_table({"bce": result(0.4), "db": result(0.4), "asl": result(0.3)}))
+    table = build_standings(
+        comparison_table({"bce": result(0.4), "db": result(0.4), "asl": result(0.3)})
+    )
     ranks = table[table["metric"] == "micro_f1"].set_index("loss")["rank"].to_dict()
     assert ranks == {"bce": 1, "db": 1, "asl": 3}
 
 
 def test_standings_take_interval_and_test_where_they_are_known(metrics):
-    table = build_standings(comparison_table(metrics), uncertainty=sure(0.01)).set_index(["metric", "loss"])
+    table = build_standings(comparison_table(metrics), uncertainty=sure(0.01)).set_index(
+        ["metric", "loss"]
+    )
     assert table.loc[("macro_f1", "db"), ["low", "high", "p"]].tolist() == [0.45, 0.56, 0.01]
     assert pd.isna(table.loc[("macro_f1", "bce"), "p"])
     assert table.loc[("macro_f1", "bce"), "low"] == pytest.approx(0.39)
@@ -74,7 +84,9 @@ def test_standings_take_interval_and_test_where_they_are_known(metrics):
     ],
 )
 def test_answers_say_how_sure_they_are(metrics, uncertainty, told):
-    answers = find_best_losses(build_standings(comparison_table(metrics), uncertainty=uncertainty), "bce")
+    answers = find_best_losses(
+        build_standings(comparison_table(metrics), uncertainty=uncertainty), "bce"
+    )
     assert [answer["metric"] for answer in answers] == list(HEADLINE_METRICS)
     assert {answer["loss"] for answer in answers} == {"db"}
     assert {answer["verdict"] for answer in answers} == {told}

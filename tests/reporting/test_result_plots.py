@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from losslab.reporting.score_profile import profile_scores
 from PIL import Image
 from plotly import graph_objects as go
 from report_parts import LABELS, draw_all, history, label_table, result
@@ -12,6 +13,7 @@ from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from losslab.reporting import (
+    build_standings,
     comparison_table,
     draw_group_scores,
     draw_label_scatter,
@@ -23,11 +25,9 @@ from losslab.reporting import (
     draw_sorted_scores,
     draw_training_curves,
     gather_histories,
-    build_standings,
     tabulate_label_scores,
 )
 from losslab.reporting.png import to_canvas, to_png
-from losslab.reporting.score_profile import profile_scores
 
 
 @pytest.fixture
@@ -59,7 +59,9 @@ def test_group_scores_are_a_row_per_loss_with_a_dot_and_interval_per_group(stand
 
 
 def test_group_scores_show_no_interval_where_none_is_known():
-    figure = draw_group_scores(build_standings(comparison_table({"bce": result(0.4, spread=None, seeds=1)})))
+    figure = draw_group_scores(
+        build_standings(comparison_table({"bce": result(0.4, spread=None, seeds=1)}))
+    )
     assert not figure.data[0].error_x.visible
 
 

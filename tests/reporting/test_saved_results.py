@@ -8,7 +8,9 @@ from losslab.pipelines.meta_analysis.nodes import combine_datasets, combine_fold
 from losslab.reporting.definitions import METRICS
 from losslab.reporting.saved_results import saved_comparisons, saved_folds
 
-REPORT = ReportSettings(reference="bce", resamples=100, confidence=0.95, seed=0, on_mismatch="refuse")
+REPORT = ReportSettings(
+    reference="bce", resamples=100, confidence=0.95, seed=0, on_mismatch="refuse"
+)
 
 
 @pytest.fixture

@@ -1,12 +1,12 @@
 import numpy as np
 import pandas as pd
+from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
 from scipy import sparse
 
 from losslab.parameters import ReportSettings
 from losslab.pipelines.reporting.similar_nodes import draw_similar
 from losslab.reporting import similar_labels
 from losslab.reporting.png import to_png
-from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
 
 # labels 0, 1, 4 are alike; 2 and 3; 5 is alone; 4 also belongs to the second group
 MEMBERSHIP = sparse.csr_array(

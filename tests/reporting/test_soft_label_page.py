@@ -5,7 +5,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from losslab.reporting.soft_label_page import choose_documents, describe_document, render_soft_labels
+from losslab.reporting.soft_label_page import (
+    choose_documents,
+    describe_document,
+    render_soft_labels,
+)
 from losslab.supervision import SoftLabels, find_words
 
 WORDS = ["apple", "cat", "the"]

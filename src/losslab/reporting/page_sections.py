@@ -127,7 +127,9 @@ def rule_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
     names = [rule for rule in RULES if rule in set(rules["rule"])]
     rows = []
     for loss in losses:
-        by_rule = [macro.loc[(loss, rule)] if (loss, rule) in macro.index else None for rule in names]
+        by_rule = [
+            macro.loc[(loss, rule)] if (loss, rule) in macro.index else None for rule in names
+        ]
         best = max((cell["test"] for cell in by_rule if cell is not None), default=None)
         cells = [None if cell is None else _rule_cell(cell, best) for cell in by_rule]
         rows.append({"loss": loss, "cells": cells})
@@ -140,7 +142,7 @@ def _rule_cell(cell: pd.Series, best: float | None) -> dict[str, Any]:
 
 
 def own_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
-    """Test metrics at the losses' natural threshold: column titles, and a row per loss with one."""
+    """Test metrics at the natural threshold: their keys, and a row per loss that has one."""
     own = rules[rules["rule"] == "own"].pivot_table(index="loss", columns="metric", values="test")
     keys = [key for key in OWN_METRICS if key in own]
     rows = [
@@ -148,7 +150,7 @@ def own_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
         for loss in losses
         if loss in own.index
     ]
-    return {"keys": keys, "rows": rows}
+    return {"metrics": keys, "rows": rows}
 
 
 def error_tables(errors: Mapping[str, Any]) -> dict[str, Any]:

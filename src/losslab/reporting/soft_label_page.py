@@ -95,7 +95,9 @@ def render_soft_labels(
 ) -> str:
     """The page: documents by section, and the keywords of each label."""
     environment = Environment(
-        loader=PackageLoader("losslab.reporting", "template"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("losslab.reporting", "template"),
+        autoescape=True,
+        undefined=StrictUndefined,
     )
     return environment.get_template("soft_labels.html.j2").render(
         sections=sections,
