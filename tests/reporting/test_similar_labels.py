@@ -1,11 +1,11 @@
 import numpy as np
 import pandas as pd
-from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
+from losslab.reporting.result_plots import similar_groups
 from scipy import sparse
 
 from losslab.parameters import ReportSettings
 from losslab.pipelines.reporting.similar_nodes import draw_similar
-from losslab.reporting import similar_labels
+from losslab.reporting import draw_similar_labels, result_plots
 from losslab.reporting.png import to_png
 
 # labels 0, 1, 4 are alike; 2 and 3; 5 is alone; 4 also belongs to the second group
@@ -21,7 +21,7 @@ def test_groups_hold_labels_of_the_test_split_each_once_most_frequent_first():
 
 
 def test_no_more_labels_are_shown_than_fit(monkeypatch):
-    monkeypatch.setattr(similar_labels, "MOST_LABELS", 2)
+    monkeypatch.setattr(result_plots, "MAX_SIMILAR_LABELS", 2)
     assert similar_groups(MEMBERSHIP, SUPPORT + 1) == [[1, 0]]
 
 
