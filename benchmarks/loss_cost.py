@@ -52,8 +52,8 @@ def make_steps(labels: int) -> dict[str, Callable[[], None]]:
         return run
 
     steps = {"bce, fused": step(F.binary_cross_entropy_with_logits)}
-    for name, spec in LOSSES.items():
-        groups = {"groups": [c % 9 for c in range(labels)]} if "groups" in spec.needs else {}
+    for name, loss in LOSSES.items():
+        groups = {"groups": [c % 9 for c in range(labels)]} if "groups" in loss.needs else {}
         steps[name] = step(build_loss(name, statistics, **groups), context)
     if labels == 618:
         steps |= {

@@ -1,4 +1,4 @@
-"""Writes docs/losses.md from the loss table, the docstrings and a run of the numerical contract.
+"""Writes docs/losses.md from the loss classes, their docstrings and a run of the numerical contract.
 
 ``python tools/loss_docs.py`` rewrites the file; its section on cost, measured by
 ``benchmarks/loss_cost.py --markdown``, is kept as it stands. A test compares the two.
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from losslab.losses import LOSSES, LabelStatistics, LossSpec, build_loss
+from losslab.losses import LOSSES, Hyperparameter, LabelStatistics, Loss, build_loss
 
 PAGE = Path(__file__).parents[1] / "docs" / "losses.md"
 COST = re.compile(r"<!-- cost -->.*<!-- /cost -->", flags=re.DOTALL)
@@ -40,12 +40,24 @@ TARGETS = {
 }
 INTRODUCTION = """# The losses
 
-<!-- written by tools/loss_docs.py: change the docstrings or the table instead -->
+<!-- written by tools/loss_docs.py: change the docstrings instead -->
 
-`build_loss(name, statistics, **options)` builds each; called with logits and targets (documents x
-labels) and an optional context it returns a scalar. Logits in, never probabilities; inputs are not
-changed; half-precision logits are computed in float32. Defaults stand in `losslab/losses/table.py`.
+Each loss is a class, a `torch.nn.Module`:
+
+```python
+from losslab.losses import FocalLoss, LabelStatistics, build_loss
+
+loss = FocalLoss(gamma=1.0)                  # by class
+loss = build_loss("focal", gamma=1.0)        # by name
+value = loss(logits, targets)                # documents x labels in, a scalar out
+value = loss(logits, targets, {"epoch": 3})  # with what some losses need besides, the context
+```
+
+Logits in, never probabilities; inputs are not changed; half-precision logits are computed in
+float32. Defaults stand in the signature of the class, their sources in its annotations.
+[How to use a loss in a training loop or in Trainer](using_the_losses.md) is a page of its own.
 """
+CONSTRUCTOR = {"statistics": "statistics", "groups": "groups=...", "task": 'task="multi"'}
 
 
 def main() -> None:
@@ -57,28 +69,48 @@ def render(current: str) -> str:
     parts = [INTRODUCTION]
     for family, title in FAMILIES.items():
         parts += [f"## {title}\n", _prose(import_module(f"losslab.losses.{family}"))]
-        parts += [describe(spec) for spec in LOSSES.values() if spec.family == family]
+        parts += [describe(loss) for loss in LOSSES.values() if loss.family == family]
     parts += ["## The numerical contract\n", contract_table(), "## Cost\n"]
     kept = COST.search(current)
     parts.append(kept.group() if kept else "<!-- cost -->\n<!-- /cost -->")
     return "\n".join(parts) + "\n"
 
 
-def describe(spec: LossSpec) -> str:
-    """One loss: what it is, its options with their sources, how decisions are made."""
-    module, _, name = spec.implementation.partition(":")
-    implementation = getattr(import_module(f"losslab.losses.{module}"), name)
-    lines = [f"### `{spec.name}`: {spec.title}\n"]
-    lines += [f"Choose it where: {spec.choose_when}.\n", _prose(implementation)]
-    lines.append(f"*Source:* {spec.paper}. *Decides by* {DECISIONS[spec.decision]}.")
-    if spec.needs:
-        lines.append(f"*Needs:* {', '.join(spec.needs)}.")
+def describe(loss: type[Loss]) -> str:
+    """One loss: its class, what it does, its options with their sources, how decisions are made."""
+    lines = [f"### `{loss.name}`: {loss.title}\n", _usage(loss), _prose(loss)]
+    lines.append(f"*Source:* {loss.paper}. *Decides by* {DECISIONS[loss.decision]}.")
+    if in_context := [need for need in loss.needs if need not in CONSTRUCTOR]:
+        lines.append(f"*Needs in the context:* {', '.join(f'`{need}`' for need in in_context)}.")
     lines.append("")
-    if spec.options:
-        lines += ["| option | default | from |", "|---|---|---|"]
-        lines += [f"| `{key}` | {o.default} | {o.source} |" for key, o in spec.options.items()]
+    if loss.options():
+        lines += ["| option | default | bounds | source of the default |", "|---|---|---|---|"]
+        lines += [
+            f"| `{option.name}` | {option.default} | {_bounds(option)} | {option.source} |"
+            for option in loss.options().values()
+        ]
         lines.append("")
     return "\n".join(lines)
+
+
+def _usage(loss: type[Loss]) -> str:
+    arguments = ", ".join(CONSTRUCTOR[need] for need in loss.needs if need in CONSTRUCTOR)
+    name = loss.__name__
+    return f"Class: `from losslab.losses import {name}`; `{name}({arguments})`.\n"
+
+
+def _bounds(option: Hyperparameter) -> str:
+    """The values an option takes, as words or an interval."""
+    words = [repr(choice) for choice in option.choices]
+    if bool in option.types:
+        words += ["true or false"]
+    elif option.minimum is not None and option.maximum is not None:
+        words += [f"{option.minimum:g} to {option.maximum:g}"]
+    elif option.minimum is not None:
+        words += [f"at least {option.minimum:g}"]
+    elif float in option.types:
+        words += ["a number"]
+    return " or ".join(words)
 
 
 def _prose(thing: object) -> str:
@@ -92,11 +124,11 @@ def contract_table() -> str:
     heads = [f"{str(d).removeprefix('torch.')} ±{size:g}" for d, size in SIZES.items()]
     lines = ["| loss | " + " | ".join([*heads, "soft targets", "tasks"]) + " |"]
     lines.append("|---" * (len(heads) + 3) + "|")
-    for spec in LOSSES.values():
-        cells = [_outcome(spec, dtype, size) for dtype, size in SIZES.items()]
-        soft = "yes" if spec.accepts_soft_targets else "refused"
+    for loss in LOSSES.values():
+        cells = [_outcome(loss, dtype, size) for dtype, size in SIZES.items()]
+        soft = "yes" if loss.accepts_soft_targets else "refused"
         lines.append(
-            f"| `{spec.name}` | " + " | ".join([*cells, soft, ", ".join(spec.tasks)]) + " |"
+            f"| `{loss.name}` | " + " | ".join([*cells, soft, ", ".join(loss.tasks)]) + " |"
         )
     note = (
         "\nFinite means value and gradient, for logits all at the bound, all at its negative and mixed; "
@@ -105,9 +137,9 @@ def contract_table() -> str:
     return "\n".join(lines) + "\n" + note
 
 
-def _outcome(spec: LossSpec, dtype: torch.dtype, size: float) -> str:
+def _outcome(loss: type[Loss], dtype: torch.dtype, size: float) -> str:
     statistics = LabelStatistics(frequencies=[0, 9, 3, 1], documents=9, mu=0.3)
-    groups = {"groups": [0, 0, 1, 1]} if "groups" in spec.needs else {}
+    groups = {"groups": [0, 0, 1, 1]} if "groups" in loss.needs else {}
     for targets in TARGETS.values():
         signs = torch.tensor([1.0, -1.0]).repeat(2).expand_as(targets)
         for logits in (
@@ -124,7 +156,7 @@ def _outcome(spec: LossSpec, dtype: torch.dtype, size: float) -> str:
                 "epoch": 1,
             }
             with warnings.catch_warnings(action="ignore"):
-                value = build_loss(spec.name, statistics, **groups)(leaf, targets, context)
+                value = build_loss(loss.name, statistics, **groups)(leaf, targets, context)
             value.backward()
             if not value.isfinite():
                 return "not finite"

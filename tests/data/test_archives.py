@@ -114,8 +114,8 @@ def test_more_bytes_than_the_limit_are_refused(tmp_path, make):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda data: data[: len(data) // 2], "not a whole archive"),
-        (lambda _: b"", "not a whole archive"),
+        (lambda data: data[: len(data) // 2], "not a complete archive"),
+        (lambda _: b"", "not a complete archive"),
         (lambda _: b"<!DOCTYPE html><p>Please log in", "the server sent a web page"),
     ],
     ids=["truncated", "empty", "page"],

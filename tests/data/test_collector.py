@@ -2,8 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.rows import Document, LeftOut, Place, RowFault
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    ExcludedByRule,
+    RowFault,
+    SourceLocation,
+)
 
 FOLDER = Path("corpus")
 
@@ -11,7 +16,9 @@ FOLDER = Path("corpus")
 def collected(*documents, rows=()):
     """The corpus of documents that stand on lines 1, 2, ... of one file."""
     collector = Collector(FOLDER)
-    places = [Place(FOLDER / "part" / "file.txt", line) for line in range(1, 1 + len(documents))]
+    places = [
+        SourceLocation(FOLDER / "part" / "file.txt", line) for line in range(1, 1 + len(documents))
+    ]
     collector.gather(zip(places, documents, strict=True), lambda _, document: document)
     return collector.corpus()
 
@@ -22,7 +29,7 @@ def test_sound_documents_are_kept_trimmed_with_distinct_labels():
         {"id": "1", "text": "a b", "labels": ["y", "x"], "split": "train"}
     ]
     assert corpus.rejected.empty
-    assert corpus.notes == {"left_out": {}}
+    assert corpus.notes == {"excluded": {}}
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,8 @@ def test_unsound_rows_are_set_aside_with_place_and_reason(document, reason):
 
 
 def test_rows_that_a_rule_leaves_out_are_counted():
-    corpus = collected(LeftOut("too old"), Document("1", "one", []), LeftOut("too old"))
-    assert corpus.notes["left_out"] == {"too old": 2}
+    corpus = collected(
+        ExcludedByRule("too old"), Document("1", "one", []), ExcludedByRule("too old")
+    )
+    assert corpus.notes["excluded"] == {"too old": 2}
     assert corpus.rejected.empty

@@ -55,7 +55,7 @@ def test_rows_without_text_are_set_aside_with_their_line_those_without_consequen
         )
     )
     assert corpus.documents["id"].tolist() == ["CWE-2"]
-    assert corpus.notes["left_out"] == {"no consequences": 1}
+    assert corpus.notes["excluded"] == {"no consequences": 1}
     assert corpus.rejected.to_dict("records") == [
         {"file": "2000.csv", "line": 5, "reason": "empty text"},
     ]
@@ -123,7 +123,7 @@ def test_packaged_corpus_has_the_known_size(packaged):
     assert packaged.notes == {
         "source": "cwe2",
         "file": "2000.csv",
-        "left_out": {"no consequences": 47},
+        "excluded": {"no consequences": 47},
     }
 
 

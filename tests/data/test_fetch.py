@@ -16,13 +16,14 @@ import pytest
 from conftest import command, environment
 from filelock import FileLock
 
-from losslab.data.download.fetch import ByHandError, Ways, fetch
+from losslab.data.download import fetch as fetching
+from losslab.data.download.fetch import ByHandError, FetchOptions, fetch
 from losslab.data.download.raw_folder import is_sample, overview
 from losslab.data.download.sources import SOURCES, Download, Source
-from losslab.data.readers import fetch as fetching
+from losslab.data.readers import READERS
 from losslab.errors import FetchError
 
-QUICK = Ways(timeout=0.5, retries=0)
+QUICK = FetchOptions(timeout=0.5, retries=0)
 
 
 def archive_of(**files: bytes) -> bytes:
@@ -194,8 +195,10 @@ def test_old_files_come_back_after_a_forced_fetch_was_killed_amid_renaming(
 def test_a_broken_connection_is_told_and_the_next_call_goes_on(tmp_path, publish, server, fault):
     publish(x_tar_xz=ARCHIVE, sha256=hashlib.sha256(ARCHIVE).hexdigest())
     server.faults = [fault]
-    reason = {"drop": "the connection broke", "stall": "gave no answer for 0.5 s"}[fault]
-    with pytest.raises(FetchError, match=rf"made_up: http://.*x.tar.xz.*{reason}.*again to go on"):
+    reason = {"drop": "the connection broke", "stall": "timed out after 0.5 s"}[fault]
+    with pytest.raises(
+        FetchError, match=rf"made_up: http://.*x.tar.xz.*{reason}.*repeat the command to resume"
+    ):
         fetch("made_up", tmp_path, QUICK)
     assert only_there(tmp_path) == [".made_up.part"]
     fetch("made_up", tmp_path, QUICK)
@@ -208,7 +211,7 @@ def test_a_broken_connection_is_told_and_the_next_call_goes_on(tmp_path, publish
 def test_a_broken_connection_is_tried_again_by_itself(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
     server.faults = ["drop"]
-    fetch("made_up", tmp_path, Ways(timeout=0.5, retries=1))
+    fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=1))
     assert content(tmp_path / "made_up") == FILES
     assert len(server.asked) == 2
 
@@ -241,7 +244,7 @@ def test_a_part_that_is_whole_already_is_no_dead_end(tmp_path, publish, server):
     (folder / ".x.tar.xz.part").write_bytes(ARCHIVE)
     (folder / ".x.tar.xz.part.etag").write_text(f'"{hashlib.sha256(ARCHIVE).hexdigest()}"')
     server.faults = ["416"]
-    fetch("made_up", tmp_path, Ways(timeout=0.5, retries=1))
+    fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=1))
     assert content(tmp_path / "made_up") == FILES
 
 
@@ -254,7 +257,9 @@ def test_a_wrong_file_is_refused_by_its_hash(tmp_path, publish):
 
 def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, server):
     publish(x_tar_xz=b"<!DOCTYPE html><title>Log in</title>")
-    with pytest.raises(FetchError, match=r"made_up: x.tar.xz is not a whole archive: .* web page"):
+    with pytest.raises(
+        FetchError, match=r"made_up: x.tar.xz is not a complete archive: .* web page"
+    ):
         fetch("made_up", tmp_path, QUICK)
     assert only_there(tmp_path) == []
     server.files["x.tar.xz"] = ARCHIVE
@@ -264,8 +269,8 @@ def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, se
 
 def test_an_archive_beyond_the_limit_puts_nothing_in_place(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
-    with pytest.raises(FetchError, match="'top/rows' makes it larger than the limit; nothing was"):
-        fetch("made_up", tmp_path, Ways(timeout=0.5, retries=0, limit=1000))
+    with pytest.raises(FetchError, match="'top/rows' makes it larger than the limit; no files were"):
+        fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=0, limit=1000))
     assert only_there(tmp_path) == []
 
 
@@ -291,7 +296,7 @@ def test_a_missing_file_is_not_asked_for_again(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
     server.files.clear()
     with pytest.raises(FetchError, match="404"):
-        fetch("made_up", tmp_path, Ways(timeout=0.5, retries=3))
+        fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=3))
     assert len(server.asked) == 1
 
 
@@ -339,7 +344,7 @@ def test_two_commands_do_not_fetch_the_same(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
     (tmp_path / ".made_up.part").mkdir()
     lock = FileLock(tmp_path / ".made_up.part" / ".lock")
-    with lock, pytest.raises(FetchError, match="another command fetches made_up"):
+    with lock, pytest.raises(FetchError, match="another command is fetching made_up"):
         fetch("made_up", tmp_path, QUICK)
     fetch("made_up", tmp_path, QUICK)
 
@@ -364,7 +369,7 @@ def mirror(request, tmp_path, server):
         server.files[f"mirror/{name}"] = data
 
     address = folder.as_posix() if request.param == "folder" else server.address("mirror/")
-    return Ways(mirror=address, timeout=0.5, retries=0), put
+    return FetchOptions(mirror=address, timeout=0.5, retries=0), put
 
 
 def test_the_mirror_goes_before_the_publisher(tmp_path, publish, mirror):
@@ -397,9 +402,11 @@ def test_what_the_mirror_lacks_comes_from_the_publisher(tmp_path, publish, mirro
 def test_a_mirror_that_fails_is_not_passed_over_in_silence(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
     with pytest.raises(FetchError, match=r"http://127.0.0.1:9/made_up.tar.xz cannot be reached"):
-        fetch("made_up", tmp_path, Ways(mirror="http://127.0.0.1:9", timeout=0.5, retries=0))
-    with pytest.raises(FetchError, match=r"LOSSLAB_MIRROR names .*nowhere, which is no folder"):
-        fetch("made_up", tmp_path, Ways(mirror=str(tmp_path / "nowhere")))
+        fetch(
+            "made_up", tmp_path, FetchOptions(mirror="http://127.0.0.1:9", timeout=0.5, retries=0)
+        )
+    with pytest.raises(FetchError, match=r"LOSSLAB_MIRROR is .*nowhere, which is not a folder"):
+        fetch("made_up", tmp_path, FetchOptions(mirror=str(tmp_path / "nowhere")))
 
 
 def test_licensed_data_come_with_steps_and_leave_nothing(tmp_path):
@@ -416,19 +423,39 @@ def test_what_needs_no_fetching_is_told_so(tmp_path, caplog):
     assert "comes with the package cwe2" in caplog.text
 
 
-def test_every_source_has_one_way_and_well_formed_facts():
-    for name, source in SOURCES.items():
-        assert sum(map(bool, (source.downloads, source.steps, source.ready))) == 1, name
-        assert source.about, name
-        assert source.licence, name
-        for step in source.steps:
-            step.format(folder="f")
-        assert not source.steps or "{folder}" in source.steps[-1], name
-        for wanted in source.downloads:
-            assert all(
-                a.startswith(("https://", "http://www.daviddlewis")) for a in wanted.addresses
-            )
-            assert wanted.sha256 is None or len(bytes.fromhex(wanted.sha256)) == 32
+USER_FILES = {"csv", "jsonl"}  # formats of user data, which has no source
+
+
+def test_every_reader_has_a_source_and_every_source_a_reader():
+    missing = READERS.keys() - USER_FILES - SOURCES.keys()
+    assert not missing, f"add {missing} to SOURCES in data/download/sources.py"
+    unread = SOURCES.keys() - READERS.keys()
+    assert not unread, f"add readers of {unread} to READERS in data/readers/__init__.py"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_source_has_downloads_or_steps_or_is_ready(name):
+    source = SOURCES[name]
+    ways = [source.downloads, source.steps, source.ready]
+    assert sum(map(bool, ways)) == 1, "give one of downloads, steps and ready"
+    assert source.about, "give what the dataset is"
+    assert source.licence, "give the licence, or 'none stated'"
+    for step in source.steps:
+        step.format(folder="f")
+    assert not source.steps or "{folder}" in source.steps[-1], "end with: put ... into {folder}"
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_download_has_addresses_and_a_whole_sha256_or_none(name):
+    for wanted in SOURCES[name].downloads:
+        insecure = [
+            address
+            for address in wanted.addresses
+            if not address.startswith(("https://", "http://www.daviddlewis"))
+        ]
+        assert wanted.addresses, "give at least one address"
+        assert not insecure, "give https addresses"
+        assert wanted.sha256 is None or len(bytes.fromhex(wanted.sha256)) == 32
 
 
 REAL = {"reuters": "reut2-000.sgm", "goemotions": "train.tsv", "aapd": "blalalt_test.json"}
@@ -437,7 +464,7 @@ REAL = {"reuters": "reut2-000.sgm", "goemotions": "train.tsv", "aapd": "blalalt_
 @pytest.mark.real_data
 @pytest.mark.parametrize("dataset", REAL)
 def test_the_corpora_at_hand_are_unpacked(tmp_path, dataset):
-    folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
+    folder = fetch(dataset, tmp_path, FetchOptions(mirror=os.environ["LOSSLAB_MIRROR"]))
     assert (folder / REAL[dataset]).is_file()
     assert is_sample(folder) == (dataset == "aapd")
 
@@ -445,6 +472,6 @@ def test_the_corpora_at_hand_are_unpacked(tmp_path, dataset):
 @pytest.mark.real_data
 @pytest.mark.parametrize("dataset", ["trec", "goemotions"])
 def test_the_hashes_we_know_are_those_of_the_files_at_hand(tmp_path, dataset):
-    folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
+    folder = fetch(dataset, tmp_path, FetchOptions(mirror=os.environ["LOSSLAB_MIRROR"]))
     for wanted in SOURCES[dataset].downloads:
         assert hashlib.sha256((folder / wanted.name).read_bytes()).hexdigest() == wanted.sha256

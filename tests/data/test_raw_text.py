@@ -3,22 +3,24 @@ import gzip
 
 import pytest
 
+from losslab.data.readers.collector import RowFault
 from losslab.data.readers.raw_text import (
     csv_records,
     csv_rows,
-    existing,
+    glob_first,
     json_document,
     json_lines,
     lines,
-    matching,
+    require_file,
 )
-from losslab.data.readers.rows import RowFault
 from losslab.errors import CorpusError
 
 
 def told(rows):
     """Line and content of each row, faults by their reason."""
-    return [(place.line, str(row) if isinstance(row, RowFault) else row) for place, row in rows]
+    return [
+        (location.line, str(row) if isinstance(row, RowFault) else row) for location, row in rows
+    ]
 
 
 def write(tmp_path, content, name="file.txt"):
@@ -126,17 +128,17 @@ def test_json_file_that_is_none_is_told(tmp_path, content):
 
 def test_missing_and_empty_files_are_told(tmp_path):
     with pytest.raises(CorpusError, match=r"file\.txt is missing"):
-        existing(tmp_path / "file.txt")
+        require_file(tmp_path / "file.txt")
     with pytest.raises(CorpusError, match=r"file\.txt, line 1: expected rows, found an empty file"):
-        existing(write(tmp_path, b""))
+        require_file(write(tmp_path, b""))
 
 
 def test_first_pattern_that_matches_counts(tmp_path):
     for name in ("b.csv", "a.csv", "c.txt"):
         write(tmp_path, b"x", name)
-    assert [path.name for path in matching(tmp_path, "*.tsv", "*.csv", "*.txt")] == [
+    assert [path.name for path in glob_first(tmp_path, "*.tsv", "*.csv", "*.txt")] == [
         "a.csv",
         "b.csv",
     ]
     with pytest.raises(CorpusError, match=r"no file \*\.tsv or \*\.gz"):
-        matching(tmp_path, "*.tsv", "*.gz")
+        glob_first(tmp_path, "*.tsv", "*.gz")

@@ -72,7 +72,7 @@ def test_reuters_is_the_modapte_split(raw):
         ("ag_news", "ag_news", {}, 7600, 4),
         ("arxiv", "arxiv", {}, 200, 72),
         ("cmu_movie", "cmu_movie", {}, 73, 72),
-        ("movie_posters", "movie_posters", {}, 1949, 25),
+        ("movie_posters", "movie_posters", {}, 10_012, 27),
         ("patents", "uspto", {}, 384, 1133),
         ("patents", "cnipa", {"part": "title"}, 384, 1133),
         ("squad", "squad", {}, 1222, 49),
@@ -91,13 +91,3 @@ def test_files_without_a_split_or_of_a_sample_are_read_whole(
     assert len(corpus.documents) == documents
     assert corpus.documents["labels"].explode().nunique() == labels
     assert corpus.rejected.empty
-
-
-def test_every_question_of_the_squad_sample_finds_its_sentence(raw):
-    corpus = READERS["squad"](raw("squad"))
-    questions = corpus.tables["questions"].merge(
-        corpus.documents, left_on="sentence", right_on="id", validate="many_to_one"
-    )
-    assert len(questions) == 1195
-    whole = [row.answer in row.text for row in questions.itertuples()]
-    assert sum(whole) / len(whole) > 0.95

@@ -34,7 +34,7 @@ def test_only_topics_of_both_splits_count(tmp_path):
         {"id": "3", "text": "Tin\nIt rose.", "labels": ["tin"], "split": "test"},
     ]
     assert corpus.rejected.empty
-    assert corpus.notes["left_out"] == {
+    assert corpus.notes["excluded"] == {
         "no topic that occurs in train and test": 2,
         "outside the ModApte split": 2,
         "NEWID 1199": 1,
@@ -66,7 +66,7 @@ def test_torn_articles_are_set_aside_with_their_line(tmp_path):
     )
     assert corpus.documents["id"].tolist() == ["1"]
     assert corpus.rejected[["line", "reason"]].values.tolist() == [
-        [7, "article is cut short"],
+        [7, "article is truncated"],
         [11, "empty text"],
         [16, "duplicate id '1', first at reut2-000.sgm, line 2"],
         [21, "expected the attributes NEWID, TOPICS and LEWISSPLIT"],

@@ -2,14 +2,19 @@ import numpy as np
 import pytest
 
 from losslab.data import encode_labels
-from losslab.data.readers.simulated import label_probabilities, read_simulated
+from losslab.data.readers.simulated import (
+    label_distribution,
+    label_probabilities,
+    label_words,
+    read_simulated,
+)
 from losslab.errors import CorpusError
 
 
 @pytest.fixture(scope="module")
 def large():
     corpus = read_simulated(documents=20_000, labels=40, words=5, cardinality=4, skew=1.2)
-    truth = corpus.tables["truth"]
+    truth = label_distribution(40, cardinality=4, skew=1.2, cooccurrence=0.5)
     targets = encode_labels(corpus.documents["labels"], truth["label"].tolist())
     return truth, targets.astype(int)
 
@@ -59,10 +64,10 @@ def test_labels_occur_together_as_the_truth_says(large):
 
 def test_words_betray_the_labels():
     corpus = read_simulated(documents=50, labels=10, words=200, noise=0.2)
-    words = corpus.tables["truth"].set_index("label")["words"]
+    words = {f"label-{number}": set(label_words(number)) for number in range(10)}
     for row in corpus.documents.itertuples():
         seen = set(row.text.split())
-        assert {name for name in words.index if seen & set(words[name])} == set(row.labels)
+        assert {name for name, own in words.items() if seen & own} == set(row.labels)
 
 
 def test_the_same_seed_gives_the_same_corpus():
@@ -76,5 +81,9 @@ def test_sizes_are_as_asked():
     assert len(corpus.documents) == 12
     assert corpus.documents["id"].is_unique
     assert corpus.documents["text"].str.split().map(len).tolist() == [9] * 12
-    assert len(corpus.tables["truth"]) == 7
-    assert corpus.tables["truth"]["words"].explode().is_unique
+    assert set(corpus.documents["labels"].explode().dropna()) <= {f"label-{n}" for n in range(7)}
+
+
+def test_no_two_labels_share_a_word():
+    words = [word for number in range(200) for word in label_words(number)]
+    assert len(words) == len(set(words)) == 1000

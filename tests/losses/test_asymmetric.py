@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loss_cases import as_tensors, batches, draw_batch, mean, sigmoid, softplus, value_and_gradient
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss
+from losslab.losses.asymmetric import asymmetric
 
 
 def slow_asymmetric(logits, targets, gamma_pos, gamma_neg, clip):
@@ -57,4 +58,4 @@ def test_negatives_below_the_clip_cost_nothing_and_pass_no_gradient():
 def test_function_is_the_module():
     options = {"gamma_pos": 1.0, "gamma_neg": 4.0, "clip": 0.05}
     batch = draw_batch()
-    assert functional.asymmetric(*batch, **options) == build_loss("asl", **options)(*batch)
+    assert asymmetric(*batch, **options) == build_loss("asl", **options)(*batch)

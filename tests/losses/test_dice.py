@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loss_cases import as_tensors, batches, draw_batch, mean, sigmoid
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss
+from losslab.losses.dice import dice
 
 
 def slow_dice1(logits, targets, g):
@@ -55,5 +56,5 @@ def test_batch_dice_of_one_document_is_dice_per_entry():
 @pytest.mark.parametrize(("name", "over_batch"), [("dice1", False), ("dice2", True)])
 def test_function_is_the_module(name, over_batch):
     batch = draw_batch()
-    value = functional.dice(*batch, smooth=1.0, over_batch=over_batch)
+    value = dice(*batch, smooth=1.0, over_batch=over_batch)
     assert value == build_loss(name)(*batch)

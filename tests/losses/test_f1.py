@@ -16,7 +16,8 @@ from loss_cases import (
     value_and_gradient,
 )
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss
+from losslab.losses.f1 import soft_f1
 
 FAMILY = ["soft_f1", "sigmoid_f1", "sad_f1", "sbayes_f1"]
 quiet = pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
@@ -130,7 +131,7 @@ def test_sbayes_f1_makes_langevin_steps():
         value = loss(logits, targets)
         place.requires_grad_()
         decisions = torch.sigmoid(place[0].exp() * (logits + place[1]))
-        fit = functional.soft_f1(decisions, targets)
+        fit = soft_f1(decisions, targets)
         torch.testing.assert_close(value, fit)
         (slope,) = torch.autograd.grad(6 * fit + place.square().sum() / 2, place)
         noise = torch.randn(2, 6, generator=generator)
@@ -229,5 +230,22 @@ def test_large_batches_and_evaluation_pass_without_warning(name, rows, train):
 @quiet
 def test_function_is_the_module():
     logits, targets = draw_batch()
-    value = functional.soft_f1(torch.sigmoid(logits), targets)
+    value = soft_f1(torch.sigmoid(logits), targets)
     assert value == build_loss("soft_f1", STATISTICS)(logits, targets)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("soft_f1", {}),
+        ("sigmoid_f1", {"beta": 3.0, "eta": -1.0}),
+        ("sigmoid_f1", {"beta": 10.0, "eta": -0.5, "input": "probability"}),
+        ("sad_f1", {"beta": 2.0}),
+    ],
+)
+def test_divergence_is_the_symmetric_kl_of_the_decisions(name, options):
+    loss = build_loss(name, **options)
+    first, second = (draw_batch(seed=seed)[0] / 3 for seed in (0, 3))
+    s, r = loss.scores(first), loss.scores(second)
+    both_ways = (s - r) * (torch.logit(s) - torch.logit(r))
+    torch.testing.assert_close(loss.divergence(first, second), both_ways.mean(dim=1))

@@ -27,7 +27,8 @@ def fit(loss, features, targets):
     optimizer = torch.optim.Adam(
         [*model.parameters(), *loss.parameters()], lr=0.2, betas=(0.9, 0.9)
     )
-    soft = 0.9 * targets / targets.sum(dim=1, keepdim=True).clamp_min(1) + 0.1 / LABELS
+    shares = targets / targets.sum(dim=1, keepdim=True).clamp_min(1)
+    soft = 0.9 * (targets if loss.accepts_soft_targets else shares) + 0.1 / LABELS
     context = {"soft_targets": soft, "mask": torch.rand(ROWS, LABELS) < 0.3}
     for step in range(STEPS):
         context |= {"epoch": step // 10, "second_logits": model(F.dropout(features, 0.05))}

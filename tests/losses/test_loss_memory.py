@@ -51,5 +51,6 @@ def test_memory_grows_with_documents_times_labels(name):
     assert BATCH_BYTES <= peak_memory(drawing) < 40 * BATCH_BYTES
 
 
-def test_sampled_pairs_take_no_more():
-    assert peak_memory(step_of(build("lsep", {"pairs": 50}))) < 40 * BATCH_BYTES
+@pytest.mark.parametrize("pairs", [50, LABELS])
+def test_sampled_pairs_take_no_more(pairs):
+    assert peak_memory(step_of(build("lsep", {"pairs": pairs}))) < 40 * BATCH_BYTES

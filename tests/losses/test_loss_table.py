@@ -1,13 +1,12 @@
-import dataclasses
-import subprocess
-import sys
-from importlib import import_module
+import copy
+from inspect import Parameter, signature
 
 import pytest
 import torch
 from loss_cases import build, draw_batch, draw_context
 
-from losslab.losses import LOSSES, LabelStatistics, Option
+from losslab import losses
+from losslab.losses import LOSSES, LabelStatistics
 
 STATISTICS = LabelStatistics([9, 3, 1, 1, 2, 5], 10, mu=0.4)
 FAMILIES = {
@@ -26,31 +25,65 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*small for a loss over batches"
 every_loss = pytest.mark.parametrize("name", LOSSES)
 
 
-def test_table_is_importable_without_torch():
-    check = "import sys, losslab.losses; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
-
-
 @every_loss
-def test_row_bears_the_name_it_is_found_by(name):
+def test_class_bears_the_name_it_is_found_by_and_is_exported(name):
     assert LOSSES[name].name == name
+    assert getattr(losses, LOSSES[name].__name__) is LOSSES[name]
+    assert LOSSES[name].__name__ in losses.__all__
+
+
+def test_every_name_has_a_class_of_its_own():
+    assert len(set(LOSSES.values())) == len(LOSSES)
 
 
 @every_loss
-def test_row_names_a_module_class(name):
-    module, _, implementation = LOSSES[name].implementation.partition(":")
-    loss = getattr(import_module(f"losslab.losses.{module}"), implementation)
-    assert issubclass(loss, torch.nn.Module)
+def test_class_states_its_facts(name):
+    loss = LOSSES[name]
+    assert all((loss.title, loss.paper, loss.choose_when))
+    prose = " ".join(loss.__doc__.split())
+    assert all(text in prose for text in ("choose it", "Shapes: ", ">>> "))
 
 
 @every_loss
 def test_defaults_pass_their_own_checks_and_say_where_they_come_from(name):
-    for option, row in LOSSES[name].options.items():
-        row.check(option, row.default)
-        assert row.source
-    assert LOSSES[name].defaults() == {
-        option: row.default for option, row in LOSSES[name].options.items()
-    }
+    for option in LOSSES[name].options().values():
+        option.check(option.default)
+        assert option.source
+
+
+@every_loss
+def test_signature_shows_what_the_loss_takes(name):
+    shown = signature(LOSSES[name]).parameters
+    options = LOSSES[name].options()
+    built_with = [need for need in LOSSES[name].needs if need in ("statistics", "groups", "task")]
+    assert list(shown) == [*built_with, *options]
+    assert {key: shown[key].default for key in options} == LOSSES[name].defaults()
+    assert all(shown[key].kind is Parameter.KEYWORD_ONLY for key in options)
+
+
+@every_loss
+def test_class_can_be_used_without_the_table(name):
+    needed = {"statistics": STATISTICS, "groups": [0, 0, 1, 1, 1, 2]}
+    loss = LOSSES[name](**{key: needed[key] for key in LOSSES[name].needs if key in needed})
+    batch = draw_batch(), draw_context()
+    assert loss(*batch[0], batch[1]) == build(name, {}, STATISTICS)(*batch[0], batch[1])
+
+
+@pytest.mark.parametrize("name", [n for n, loss in LOSSES.items() if loss.options()])
+def test_class_checks_its_hyperparameters_itself(name):
+    option = next(iter(LOSSES[name].options()))
+    needed = {"statistics": STATISTICS, "groups": [0, 0, 1, 1, 1, 2]}
+    with pytest.raises(ValueError, match=f"^{name}: {option} must be .*, got 'wrong'"):
+        LOSSES[name](
+            **{key: needed[key] for key in LOSSES[name].needs if key in needed}, **{option: "wrong"}
+        )
+
+
+@every_loss
+def test_loss_can_be_copied(name):
+    loss = build(name)
+    batch = *draw_batch(), draw_context()
+    assert copy.deepcopy(loss.eval())(*batch) == loss(*batch)
 
 
 def test_table_holds_every_loss_under_its_family():
@@ -94,14 +127,6 @@ def test_every_loss_fits_both_tasks_but_softmax_cross_entropy(name):
     assert LOSSES[name].tasks == (("single",) if name == "ce" else ("multi", "single"))
 
 
-def test_losses_that_are_no_mean_over_documents_ask_for_whole_batches():
-    whole = {name for name, spec in LOSSES.items() if spec.whole_batch}
-    assert whole == {"dice2", "soft_f1", "sigmoid_f1", "sad_f1", "sbayes_f1"}
-
-
-@every_loss
-def test_row_is_read_only(name):
-    with pytest.raises(TypeError):
-        LOSSES[name].options["gamma"] = Option(1.0, "")
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        LOSSES[name].name = "other"
+def test_losses_that_are_no_mean_over_documents_are_batchwise():
+    batchwise = {name for name, loss in LOSSES.items() if loss.batchwise}
+    assert batchwise == {"dice2", "soft_f1", "sigmoid_f1", "sad_f1", "sbayes_f1"}

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from loss_cases import as_tensors, batches, draw_batch, mean, value_and_gradient
 from torch.nn import functional as F  # noqa: N812
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss, pairs
 
 NAMES = ["ranking", "warp", "bpmll", "lsep"]
 
@@ -148,20 +149,79 @@ def test_scores_are_the_logits(name):
     assert torch.equal(build_loss(name).scores(logits), logits)
 
 
-def test_lsep_sums_over_as_many_pairs_as_asked_for():
-    logits, targets = torch.zeros(3, 4), torch.tensor([[1, 0, 0, 1], [0, 1, 0, 0], [1, 1, 1, 1]])
-    value = build_loss("lsep", pairs=7)(logits, targets)  # two rows of log(1 + 7 e^0), one of 0
-    assert value.item() == pytest.approx(2 * math.log(8) / 3)
+def test_lsep_of_one_pair_is_that_pair_however_many_are_asked_for():
+    logits, targets = torch.zeros(1, 2), torch.tensor([[1, 0]])
+    value = build_loss("lsep", pairs=100)(logits, targets)
+    assert value.item() == pytest.approx(math.log(2))
+
+
+@pytest.mark.parametrize("asked", [1, 4, 8, 9, 10, 100])
+def test_lsep_sums_over_as_many_pairs_as_asked_for_and_there_are(asked):
+    logits = torch.zeros(3, 6)
+    targets = torch.tensor([[1, 0, 0, 1, 0, 1], [0, 1, 0, 0, 0, 0], [1] * 6])
+    there = [9, 5, 0]
+    expected = mean(math.log1p(min(asked, pairs)) for pairs in there)
+    value = build_loss("lsep", pairs=asked)(logits, targets)
+    assert value.item() == pytest.approx(expected)
+
+
+def test_lsep_of_no_fewer_pairs_than_there_are_is_the_full_loss():
+    batch = draw_batch()
+    torch.testing.assert_close(
+        value_and_gradient(build_loss("lsep", pairs=9), *batch),
+        value_and_gradient(build_loss("lsep"), *batch),
+        rtol=0,
+        atol=0,
+    )
 
 
 def test_lsep_draws_pairs_of_a_positive_and_a_negative():
     logits, targets = torch.tensor([[9.0, 1.0, 1.0, 9.0]]), torch.tensor([[1, 0, 0, 1]])
-    loss = build_loss("lsep", pairs=5)
+    loss = build_loss("lsep", pairs=3)
     for _ in range(20):
         value, gradient = value_and_gradient(loss, logits, targets)
-        assert value.item() == pytest.approx(math.log1p(5 * math.exp(-8)), rel=1e-3)
+        assert value.item() == pytest.approx(math.log1p(3 * math.exp(-8)), rel=1e-3)
         assert (gradient[targets == 1] <= 0).all()
         assert (gradient[targets == 0] >= 0).all()
+
+
+def test_lsep_over_a_draw_is_its_equation():
+    logits, targets = draw_batch(rows=1, labels=7)
+    targets[0] = torch.tensor([1, 0, 1, 0, 0, 1, 0])
+    differences = [
+        (logits[0, low] - logits[0, high]).item()
+        for high in range(7)
+        for low in range(7)
+        if targets[0, high] > targets[0, low]
+    ]
+    possible = [
+        math.log1p(math.exp(a) + math.exp(b)) for a, b in itertools.combinations(differences, 2)
+    ]
+    loss = build_loss("lsep", pairs=2)
+    values = {round(loss(logits, targets).item(), 9) for _ in range(600)}
+    assert values == {round(value, 9) for value in possible}
+
+
+@pytest.mark.parametrize("size", [4, 5, 6, 7, 12])
+def test_every_subset_is_drawn_as_often(size):
+    generator = torch.Generator().manual_seed(0)
+    drawn = pairs.draw_distinct(torch.full((30_000, 1), size), 3, generator)
+    assert drawn.min() >= 0
+    assert drawn.max() < size
+    subsets, counts = drawn.sort(dim=1).values.unique(dim=0, return_counts=True)
+    assert (subsets[:, 1:] > subsets[:, :-1]).all()
+    expected = 30_000 / math.comb(size, 3)
+    assert len(counts) == math.comb(size, 3)
+    chi_square = ((counts - expected) ** 2 / expected).sum().item()
+    degrees = len(counts) - 1
+    assert chi_square < degrees + 5 * math.sqrt(2 * degrees)
+
+
+def test_rows_of_very_different_sizes_are_drawn_together():
+    sizes = torch.tensor([[101], [199], [200], [201], [10**9]])
+    drawn = pairs.draw_distinct(sizes, 100, torch.Generator().manual_seed(0))
+    assert (drawn < sizes).all()
+    assert all(len(row.unique()) == 100 for row in drawn)
 
 
 def test_lsep_takes_all_pairs_in_evaluation():
@@ -172,13 +232,13 @@ def test_lsep_takes_all_pairs_in_evaluation():
 @pytest.mark.parametrize(("name", "ranked"), [("ranking", False), ("warp", True)])
 def test_hinge_function_is_the_module(name, ranked):
     batch = draw_batch()
-    assert functional.hinge_pairs(*batch, margin=1.0, ranked=ranked) == build_loss(name)(*batch)
+    assert pairs.hinge_pairs(*batch, margin=1.0, ranked=ranked) == build_loss(name)(*batch)
 
 
 def test_pair_function_marks_the_rows_that_have_both():
     logits, targets = draw_batch(rows=3)
     targets[0], targets[1], targets[2, 0], targets[2, 1] = 0, 1, 0, 1
-    total, defined = functional.pair_logsumexp(logits, targets)
+    total, defined = pairs.pair_logsumexp(logits, targets)
     assert defined.tolist() == [False, False, True]
     assert total[:2].tolist() == [0, 0]
     torch.testing.assert_close(total[2], build_loss("bpmll")(logits, targets))

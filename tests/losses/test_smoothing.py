@@ -107,3 +107,22 @@ def test_scores_are_softmax_for_one_label_and_sigmoid_for_many(name, options, si
     logits, _ = draw_batch()
     expected = torch.softmax(logits, dim=1) if single else torch.sigmoid(logits)
     torch.testing.assert_close(build_loss(name, **options).scores(logits), expected)
+
+
+@pytest.mark.parametrize("name", ["ce", *NAMES])
+def test_divergence_of_one_label_is_the_symmetric_kl_of_softmax(name):
+    first, second = draw_batch()[0], draw_context()["second_logits"]
+    slow = [
+        sum((a - b) * math.log(a / b) for a, b in zip(softmax(row), softmax(other), strict=True))
+        for row, other in zip(first.tolist(), second.tolist(), strict=True)
+    ]
+    loss = build_loss(name, **({} if name == "ce" else {"task": "single"}))
+    expected = torch.tensor(slow, dtype=torch.float64)
+    torch.testing.assert_close(loss.divergence(first, second), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_divergence_of_many_labels_is_that_of_bce(name):
+    first, second = draw_batch()[0], draw_context()["second_logits"]
+    expected = build_loss("bce").divergence(first, second)
+    assert torch.equal(build_loss(name).divergence(first, second), expected)

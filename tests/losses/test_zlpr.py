@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loss_cases import as_tensors, batches, draw_batch, mean, sigmoid, value_and_gradient
 
-from losslab.losses import build_loss, functional
+from losslab.losses import build_loss
+from losslab.losses.divergence import bernoulli_divergence, symmetric_divergence
+from losslab.losses.zlpr import threshold_ranking, zlpr_divergence, zlpr_symmetric_divergence
 
 
 def slow_zlpr(logits, targets, s0=0.0):
@@ -81,13 +83,11 @@ def test_rdrop_sends_a_gradient_through_both_passes():
     assert gradient.any()
 
 
-@pytest.mark.parametrize(
-    "divergence", [functional.zlpr_divergence, functional.bernoulli_divergence]
-)
+@pytest.mark.parametrize("divergence", [zlpr_divergence, bernoulli_divergence])
 def test_divergence_is_kl_and_its_symmetric_form_is_both_ways(divergence):
     first, second = (draw_batch(seed=seed)[0] / 3 for seed in (0, 3))
-    zlpr = divergence is functional.zlpr_divergence
-    symmetric = functional.zlpr_symmetric_divergence if zlpr else functional.symmetric_divergence
+    zlpr = divergence is zlpr_divergence
+    symmetric = zlpr_symmetric_divergence if zlpr else symmetric_divergence
     halves = 1 if zlpr else 2  # slow_divergence doubles the scores
     rows = zip((first / halves).tolist(), (second / halves).tolist(), strict=True)
     slow = torch.tensor([slow_divergence(a, b) for a, b in rows], dtype=torch.float64)
@@ -132,6 +132,32 @@ def test_scores_are_the_sigmoid_of_twice_the_distance_to_the_threshold(name, opt
 
 def test_function_gives_the_value_of_each_document():
     logits, targets = draw_batch()
-    value = functional.threshold_ranking(logits, targets)
+    value = threshold_ranking(logits, targets)
     assert value.shape == (5,)
     assert value.mean() == build_loss("zlpr")(logits, targets)
+
+
+@pytest.mark.parametrize("s0", [-2.0, 0.0, 0.75])
+def test_divergence_of_tlpr_is_that_of_its_probabilities(s0):
+    first, second = (draw_batch(seed=seed)[0] / 3 for seed in (0, 3))
+    rows = zip((first - s0).tolist(), (second - s0).tolist(), strict=True)
+    slow = [slow_divergence(a, b) + slow_divergence(b, a) for a, b in rows]
+    expected = torch.tensor(slow, dtype=torch.float64)
+    torch.testing.assert_close(build_loss("tlpr", s0=s0).divergence(first, second), expected)
+
+
+def test_soft_zlpr_is_trained_on_the_soft_targets_of_the_context():
+    logits, targets = draw_batch()
+    soft = torch.rand(5, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    loss = build_loss("soft_zlpr")
+    trained = value_and_gradient(loss, logits, targets, {"soft_targets": soft})
+    torch.testing.assert_close(trained, value_and_gradient(loss, logits, soft))
+    assert trained[0] != build_loss("zlpr")(logits, targets)
+    assert loss(logits, targets, {"soft_targets": None}) == build_loss("zlpr")(logits, targets)
+    assert loss.eval()(logits, targets, {"soft_targets": soft}) == loss(logits, targets)
+
+
+def test_soft_zlpr_refuses_soft_targets_outside_the_unit_interval():
+    logits, targets = draw_batch()
+    with pytest.raises(ValueError, match=r"^soft_zlpr: context\['soft_targets'\] must lie in"):
+        build_loss("soft_zlpr")(logits, targets, {"soft_targets": 2 * targets})

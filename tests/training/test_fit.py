@@ -272,7 +272,7 @@ def test_fewer_documents_than_a_batch_are_told_of(caplog):
     loss = Remembers()
     make = lambda: network(loss)  # noqa: E731
     few = separable(10, seed=0)
-    train("remembers", make_network=make, documents=few, changed={"epochs": 1}, whole_batch=True)
+    train("remembers", make_network=make, documents=few, changed={"epochs": 1}, batchwise=True)
     assert loss.rows[0] == 10
     assert "only 10 training documents, asked for batches of 64" in caplog.text
 
@@ -284,7 +284,7 @@ def test_asking_to_save_memory_in_vain_is_told_of(caplog):
 
 def test_losses_of_a_whole_batch_get_larger_ones():
     loss = Remembers()
-    train("remembers", make_network=lambda: network(loss), changed={"epochs": 1}, whole_batch=True)
+    train("remembers", make_network=lambda: network(loss), changed={"epochs": 1}, batchwise=True)
     assert loss.rows[0] == 100  # of 100 documents one batch of at least 64
 
 

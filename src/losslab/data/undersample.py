@@ -1,7 +1,7 @@
-"""Making labels of the training split rare on purpose: the unbalanced settings of the KWLS paper.
+"""Undersampling of labels in the training split: the imbalanced settings of the KWLS paper.
 
-Sections 5.5 and 5.6 there: some classes are cut to a hundredth of their documents (1:100), or to
-m = 300, 200, 100, 50, 10 or 1, while validation and test stay as they are.
+Sections 5.5 and 5.6: some classes keep a hundredth of their training documents (1:100), or m = 300,
+200, 100, 50, 10 or 1; validation and test are unchanged.
 """
 
 from collections import Counter
@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 
 import pandas as pd
 
-from losslab.data.split import stable_rank
+from losslab.data.split import split_rows, stable_rank
 from losslab.errors import CorpusError
 
 
@@ -22,40 +22,40 @@ def undersample(
     size: int | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The documents without so many training ones that ``labels`` become rare.
+    """Remove training documents of ``labels`` (None: all training labels) except ``keep``.
 
-    Each of ``labels`` (None: all of the training split) but those to ``keep`` ends with at most
-    ``size`` training documents, or one of ``ratio`` and at least one. Documents with none of these
-    labels stay. A document with several stays only while none of them has its fill, so that a label
-    may end below its size; those with the rarest label are let in first, then by a hash of the id.
+    Each label keeps at most ``size`` training documents, or 1 / ``ratio`` of them and at least one.
+    A document with several of the labels is kept only if all have room, so that a label may end
+    below its size; documents are visited by their rarest label, then by a hash of the id.
+    Documents without these labels are kept.
     """
-    train = documents[documents["split"] == "train"]
+    train = documents.iloc[split_rows(documents, "train")]
     frequencies = Counter(label for carried in train["labels"] for label in set(carried))
-    chosen = _choose(frequencies, labels, keep)
-    room = {label: size or max(1, round(frequencies[label] / (ratio or 1))) for label in chosen}
-    touched = {
-        index: (name, concerned)
+    reduced = _labels_to_reduce(frequencies, labels, keep)
+    room = {label: size or max(1, round(frequencies[label] / (ratio or 1))) for label in reduced}
+    candidates = {
+        index: (name, affected)
         for index, name, carried in zip(train.index, train["id"], train["labels"], strict=True)
-        if (concerned := chosen & set(carried))
+        if (affected := reduced & set(carried))
     }
-    return documents.drop(index=_overflow(touched, frequencies, room, seed))
+    return documents.drop(index=_overflow(candidates, frequencies, room, seed))
 
 
 def _overflow(
-    touched: Mapping[int, tuple[str, set[str]]],
+    candidates: Mapping[int, tuple[str, set[str]]],
     frequencies: Mapping[str, int],
     room: dict[str, int],
     seed: int,
 ) -> list[int]:
-    """The rows there is no room for."""
+    """Index of the documents to remove."""
 
-    def turn(index: int) -> tuple[int, bytes]:
-        name, labels = touched[index]
+    def priority(index: int) -> tuple[int, bytes]:
+        name, labels = candidates[index]
         return min(frequencies[label] for label in labels), stable_rank(name, seed)
 
     overflow = []
-    for index in sorted(touched, key=turn):
-        labels = touched[index][1]
+    for index in sorted(candidates, key=priority):
+        labels = candidates[index][1]
         if all(room[label] for label in labels):
             for label in labels:
                 room[label] -= 1
@@ -64,13 +64,14 @@ def _overflow(
     return overflow
 
 
-def _choose(
+def _labels_to_reduce(
     frequencies: Mapping[str, int], labels: Collection[str] | None, keep: Collection[str]
 ) -> set[str]:
-    strange = (set(labels or ()) | set(keep)) - set(frequencies)
-    if strange:
+    unknown = (set(labels or ()) | set(keep)) - set(frequencies)
+    if unknown:
         raise CorpusError(
-            f"no training document carries the label {', '.join(map(repr, sorted(strange)))} "
-            f"named in unbalance; there are {', '.join(sorted(frequencies)[:20])}"
+            f"undersample: no training document has the label "
+            f"{', '.join(map(repr, sorted(unknown)))}; labels are "
+            f"{', '.join(sorted(frequencies)[:20])}"
         )
     return set(frequencies if labels is None else labels) - set(keep)

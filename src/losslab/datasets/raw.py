@@ -6,7 +6,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
-from losslab.data.download.raw_folder import advice, is_sample, is_there, origin_file
+from losslab.data.download.raw_folder import advice, is_sample, has_files, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.data.readers import PACKAGED
 
@@ -28,7 +28,7 @@ class RawFolderDataset(AbstractDataset[None, Path]):
 
         A dataset we do not know is one's own: its reader says which file it misses.
         """
-        if is_there(self._folder):
+        if has_files(self._folder):
             if is_sample(self._folder):
                 told = origin_file(self._folder).name
                 logger.warning("'%s' is a sample (%s), too small for a result", self._dataset, told)
@@ -45,7 +45,7 @@ class RawFolderDataset(AbstractDataset[None, Path]):
         raise DatasetError("raw files are read only")
 
     def _exists(self) -> bool:
-        return not self._can_be_fetched() or is_there(self._folder)
+        return not self._can_be_fetched() or has_files(self._folder)
 
     def _can_be_fetched(self) -> bool:
         return self._dataset in SOURCES and not SOURCES[self._dataset].ready

@@ -1,1 +1,1 @@
-"""What a model reads of a text: token ids or frozen embeddings."""
+"""What a model reads of a text: frozen embeddings or token ids."""

@@ -1,4 +1,4 @@
-"""What a model reads: embeddings, or token ids padded to the longest text of a batch."""
+"""Model inputs by batch: embeddings, or token ids padded to the longest document of the batch."""
 
 from collections.abc import Mapping
 
@@ -7,35 +7,36 @@ import torch
 from torch import Tensor
 
 Arrays = Mapping[str, np.ndarray]
-SCORED_AT_ONCE = 256, 2**14  # documents and tokens, at most
+MAX_DOCUMENTS, MAX_TOKENS = 256, 2**14
+"""The largest batch in inference."""
 
 
 class Embeddings:
-    """A vector per document."""
+    """One vector per document."""
 
     def __init__(self, embeddings: np.ndarray, rows: np.ndarray) -> None:
         self._features = torch.from_numpy(embeddings[rows])
         self.lengths = np.ones(len(rows), dtype=np.int64)
 
-    def batch(self, places: np.ndarray) -> dict[str, Tensor]:
-        """``features`` of the documents at ``places``."""
-        return {"features": self._features[torch.from_numpy(places)]}
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """``features`` of the documents at ``indices``."""
+        return {"features": self._features[torch.from_numpy(indices)]}
 
 
 class Tokens:
-    """Token ids of all documents end to end, and where each begins."""
+    """Concatenated token ids, and the offset of each document."""
 
     def __init__(self, ids: np.ndarray, offsets: np.ndarray, pad: int, rows: np.ndarray) -> None:
         self._ids, self._starts, self._pad = ids, offsets[rows], pad
         self.lengths = offsets[rows + 1] - offsets[rows]
 
-    def batch(self, places: np.ndarray) -> dict[str, Tensor]:
-        """``input_ids`` and ``attention_mask`` of the documents at ``places``."""
-        lengths = self.lengths[places]
-        within = np.arange(max(int(lengths.max()), 1))
-        mask = within < lengths[:, None]
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """``input_ids`` and ``attention_mask`` of the documents at ``indices``."""
+        lengths = self.lengths[indices]
+        positions = np.arange(max(int(lengths.max()), 1))
+        mask = positions < lengths[:, None]
         ids = np.full(mask.shape, self._pad, dtype=np.int64)
-        ids[mask] = self._ids[(self._starts[places][:, None] + within)[mask]]
+        ids[mask] = self._ids[(self._starts[indices][:, None] + positions)[mask]]
         return {
             "input_ids": torch.from_numpy(ids),
             "attention_mask": torch.from_numpy(mask.astype(np.int64)),
@@ -43,31 +44,37 @@ class Tokens:
 
 
 def inputs_of(features: Arrays, rows: np.ndarray) -> Embeddings | Tokens:
-    """The inputs of the chosen rows."""
+    """The model inputs of some rows of the corpus."""
     if "embeddings" in features:
         return Embeddings(features["embeddings"], rows)
     return Tokens(features["ids"], features["offsets"], int(features["pad"][0]), rows)
 
 
-def scoring_batches(lengths: np.ndarray, *, at_least: int = 1) -> list[np.ndarray]:
-    """Places from the longest document to the shortest, so many at once that memory suffices.
+def scoring_batches(lengths: np.ndarray, *, min_size: int = 1) -> list[np.ndarray]:
+    """Document indices by descending length, in batches limited by documents and tokens.
 
     >>> lengths = np.array([9000, 1, 9000, 1])
-    >>> [list(map(int, places)) for places in scoring_batches(lengths)]
+    >>> [indices.tolist() for indices in scoring_batches(lengths)]
     [[0], [2], [1, 3]]
     """
     order = np.argsort(-lengths, kind="stable")
-    most, tokens = SCORED_AT_ONCE
     batches, start = [], 0
     while start < len(order):
         longest = max(int(lengths[order[start]]), 1)
-        size = max(at_least, min(most, tokens // longest))
+        size = max(min_size, min(MAX_DOCUMENTS, MAX_TOKENS // longest))
         batches.append(order[start : start + size])
         start += size
     return batches
 
 
 def ordered_batches(lengths: np.ndarray, size: int) -> list[np.ndarray]:
-    """Places from the longest document to the shortest, in batches of ``size``."""
+    """Document indices by descending length, in batches of ``size``."""
     order = np.argsort(-lengths, kind="stable")
     return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def default_device() -> torch.device:
+    """CUDA if available, else MPS, else CPU."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

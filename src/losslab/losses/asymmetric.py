@@ -1,11 +1,18 @@
-"""The asymmetric loss, widely used on images: negatives focused hard, easy ones dropped."""
+"""The asymmetric loss, widely used on images: negatives focused hard, easy ones dropped.
+
+Symbols of Ridnik et al. 2021: p = sigmoid(z), m ``clip``, gamma+ ``gamma_pos``, gamma- ``gamma_neg``.
+"""
+
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.hyperparameters import Option
 from losslab.losses.pointwise import SMALLEST_FOCUS, focused_entries, power
-from losslab.losses.spec import LabelStatistics
+
+SCRIPT = "the authors' training script for MS-COCO"
 
 
 def asymmetric(
@@ -17,6 +24,7 @@ def asymmetric(
     >>> asymmetric(torch.zeros(1, 1), torch.ones(1, 1), gamma_pos=0, gamma_neg=4, clip=0.05).item()
     0.6931...
     """
+    # d entry / dz = -f'(-z) for positives, f'(z) (clip 0) or g'(z) for negatives: see below for g'.
     with torch.no_grad():
         positive = targets > 0
         entries, slopes = focused_entries(-logits, gamma_pos)
@@ -29,7 +37,10 @@ def asymmetric(
 
 
 def clipped_entries(logits: Tensor, gamma: float, clip: float) -> tuple[Tensor, Tensor]:
-    """``q^gamma * -log(1-q)`` and its derivative by z, ``q = max(sigmoid(z) - clip, 0)``."""
+    """``g(z) = q^gamma * -log(1-q)`` and its derivative, ``q = max(p - clip, 0)``.
+
+    ``g'(z) = q^gamma * (1/(1-q) + gamma * -log(1-q) / q) * p (1-p)`` where p > clip, else 0
+    """
     chance = torch.sigmoid(logits)
     clipped = (chance - clip).clamp_min_(0)
     cost = torch.log1p(-clipped).neg_()
@@ -42,28 +53,36 @@ def clipped_entries(logits: Tensor, gamma: float, clip: float) -> tuple[Tensor, 
 
 
 class AsymmetricLoss(Loss):
-    """Asymmetric loss: for many easy negatives per document.
+    """Asymmetric loss: focuses negatives harder than positives and drops the easiest; choose it
+    where documents have many negatives and some of their labels are missing.
 
     ``mean of (1-p)^gamma_pos * softplus(-z)`` over positives and ``q^gamma_neg * -log(1-q)`` over
-    negatives, ``q = max(p - clip, 0)`` (Ridnik et al. 2021, eq. 4 to 7). The focal factor is part
-    of the gradient; the authors' code detaches it by default.
+    negatives, ``q = max(p - clip, 0)`` (eq. 4 to 7). The focal factor is part of the gradient; the
+    authors' code detaches it by default.
 
-    >>> loss = AsymmetricLoss(gamma_pos=0.0, gamma_neg=4.0, clip=0.05)
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> loss = AsymmetricLoss()
     >>> loss(torch.full((1, 1), -9.0), torch.zeros(1, 1)).item()  # an easy negative costs nothing
     0.0
     """
 
+    name = "asl"
+    title = "Asymmetric loss"
+    choose_when = "documents have many negatives and some of their labels are missing"
+    paper = "Ridnik et al. 2021, Asymmetric Loss, eq. 4 to 7"
+
     def __init__(
         self,
-        statistics: LabelStatistics | None = None,
         *,
-        gamma_pos: float,
-        gamma_neg: float,
-        clip: float,
+        gamma_pos: Annotated[float, Option(SCRIPT, minimum=0)] = 0.0,
+        gamma_neg: Annotated[float, Option(SCRIPT, minimum=0)] = 4.0,
+        clip: Annotated[float, Option(SCRIPT, minimum=0, maximum=0.999)] = 0.05,
     ) -> None:
         super().__init__()
-        self.options = {"gamma_pos": gamma_pos, "gamma_neg": gamma_neg, "clip": clip}
+        self.gamma_pos, self.gamma_neg, self.clip = gamma_pos, gamma_neg, clip
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents x labels."""
-        return asymmetric(logits, targets, **self.options)
+        gammas = {"gamma_pos": self.gamma_pos, "gamma_neg": self.gamma_neg}
+        return asymmetric(logits, targets, **gammas, clip=self.clip)

@@ -1,19 +1,30 @@
-"""Balanced losses: label weights and negative tolerance on top of the pointwise family.
+"""Balanced losses: label weights and negative-tolerant regularisation on the focal loss.
 
-Symbols of Huang et al. 2021: n_c ``frequencies``, D ``documents``, lambda ``negative_scale``; gamma,
-kappa, alpha, beta and mu keep their names. All predict with ``sigmoid(z)``: bias and scale are for
-training only. The authors' code multiplies these losses by constants (0.5, 5, ...); we follow the
-equations.
+Symbols of Huang et al. 2021: n_c ``statistics.frequencies``, D ``statistics.documents``, lambda
+``negative_scale``; gamma, kappa, alpha, beta and mu keep their names. Decisions are made by
+sigmoid(z): bias and scale are for training only. The authors' code multiplies these losses by
+constants (0.5, 5, ...); we follow the equations.
 """
 
-from typing import Any
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss
-from losslab.losses.pointwise import pointwise
-from losslab.losses.spec import LabelStatistics
+from losslab.losses.hyperparameters import Option
+from losslab.losses.label_statistics import LabelStatistics
+from losslab.losses.pointwise import BALANCED, Gamma, pointwise
+
+EffectiveNumber = Annotated[float, Option("A.1: both datasets", minimum=0, maximum=0.999999)]
+Alpha = Annotated[float, Option("A.1: both datasets", minimum=0)]
+Beta = Annotated[float, Option("A.1: both datasets", minimum=0)]
+Mu = Annotated[
+    float | Literal["auto"],
+    Option("our choice: (mean + median) / 2 of r, close to A.1's 0.9 (Reuters), 0.05 (PubMed)"),
+]
+Kappa = Annotated[float, Option("A.1: both datasets", minimum=0)]
+Lambda = Annotated[float, Option("A.1: lambda, both datasets", minimum=1e-6)]
 
 
 @torch.no_grad()
@@ -37,13 +48,13 @@ def clamped_frequencies(statistics: LabelStatistics) -> tuple[Tensor, int]:
     return frequencies.clamp(1, documents - 1), documents
 
 
-class WeightedFocalLoss(Loss):
-    """The balanced losses: label weights, negative-tolerant regularisation and focal factor.
+class _BalancedLoss(Loss):
+    """What the balanced losses share: a weight per entry, bias, scale and focal factor.
 
-    Subclasses choose; what they leave out has no effect (weight 1, bias 0, scale 1, gamma 0).
-    Negative-tolerant regularisation: bias ``v_c = kappa * log(D/n_c - 1)``, negatives scaled by
-    lambda (eq. 6, 7), so that the many negatives of a rare label do not drown its positives.
+    What a subclass leaves out has no effect: weight 1, bias 0, scale 1, gamma 0.
     """
+
+    needs = ("statistics",)
 
     def __init__(
         self,
@@ -52,17 +63,13 @@ class WeightedFocalLoss(Loss):
         gamma: float = 0.0,
         kappa: float = 0.0,
         negative_scale: float = 1.0,
-        ntr_negative_scale: str = "paper",
+        divide_negatives: bool = True,
     ) -> None:
         super().__init__()
         self.labels = len(statistics.frequencies)
-        self.options: dict[str, Any] = {
-            "gamma": gamma,
-            "negative_scale": negative_scale,
-            "divide_negatives": ntr_negative_scale == "paper",
-        }
+        self.gamma, self.negative_scale = gamma, negative_scale
+        self.divide_negatives, self.biased = divide_negatives, kappa > 0
         frequencies, documents = clamped_frequencies(statistics)
-        self.biased = kappa > 0
         bias = kappa * torch.log(documents / frequencies - 1)
         self.keep(bias=bias, inverse_frequencies=1 / frequencies)
 
@@ -72,24 +79,20 @@ class WeightedFocalLoss(Loss):
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents x labels."""
-        bias = self.constant("bias", logits) if self.biased else None
-        return pointwise(logits, targets, weight=self.weight(targets), bias=bias, **self.options)
+        return pointwise(
+            logits,
+            targets,
+            gamma=self.gamma,
+            weight=self.weight(targets),
+            bias=self.constant("bias", logits) if self.biased else None,
+            negative_scale=self.negative_scale,
+            divide_negatives=self.divide_negatives,
+        )
 
 
-class ClassBalancedLoss(WeightedFocalLoss):
-    """Class-balanced weights: rare labels count more, by the effective number of their documents.
-
-    ``w_c = (1 - beta) / (1 - beta^n_c)`` (eq. 3, 4), focal factor; with kappa and lambda it is
-    ``cb_ntr``. Choose it where labels are rare but do not come along with common ones.
-
-    >>> statistics = LabelStatistics(frequencies=[90, 1], documents=100)
-    >>> loss = ClassBalancedLoss(statistics, beta=0.9, gamma=0.0)
-    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # (0.1 + 1) / 2 * ln 2
-    0.381...
-    """
-
-    def __init__(self, statistics: LabelStatistics, *, beta: float, **options: float) -> None:
-        super().__init__(statistics, **options)  # type: ignore[arg-type]
+class _ClassBalanced(_BalancedLoss):
+    def weigh_classes(self, statistics: LabelStatistics, beta: float) -> None:
+        """Keep ``(1 - beta) / (1 - beta^n_c)`` (eq. 3)."""
         frequencies, _ = clamped_frequencies(statistics)
         self.keep(weights=(1 - beta) / (1 - beta**frequencies))
 
@@ -98,44 +101,220 @@ class ClassBalancedLoss(WeightedFocalLoss):
         return self.constant("weights", targets)
 
 
-class DistributionBalancedLoss(WeightedFocalLoss):
-    """Distribution-balanced loss: for long tails whose rare labels come along with common ones.
+class _Rebalanced(_BalancedLoss):
+    def rebalance(
+        self, statistics: LabelStatistics, alpha: float, beta: float, mu: float | Literal["auto"]
+    ) -> None:
+        """Keep what the rebalanced weight depends on."""
+        if isinstance(mu, str):
+            if statistics.mu is None:
+                raise ValueError(
+                    f"{self.name}: mu='auto' needs LabelStatistics(..., mu=...), the rebalancing mu "
+                    "of the training label sets, as losslab.supervision.rebalancing_mu computes it"
+                )
+            mu = statistics.mu
+        self.alpha, self.beta, self.mu = alpha, beta, mu
 
-    Rebalanced weights (eq. 5) undo the oversampling of co-occurring labels; with all parts on it is
-    ``db`` (eq. 8), without the focal factor ``db_0fl``, without negative tolerance ``rfl``.
+    def weight(self, targets: Tensor) -> Tensor:
+        """One weight per document and label."""
+        inverse_frequencies = self.constant("inverse_frequencies", targets)
+        return rebalanced_weight(
+            targets, inverse_frequencies, alpha=self.alpha, beta=self.beta, mu=self.mu
+        )
 
-    >>> statistics = LabelStatistics(frequencies=[90, 10], documents=100, mu=0.5)
-    >>> options = dict(gamma=2.0, alpha=0.1, beta=10.0, mu="auto", kappa=0.05, negative_scale=2.0)
-    >>> loss = DistributionBalancedLoss(statistics, **options)
-    >>> loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
-    0.1102...
+
+class ClassBalancedLoss(_ClassBalanced):
+    """Class-balanced focal loss: weights labels by the effective number of their documents; choose
+    it where labels are rare, but do not come along with common ones.
+
+    ``mean of w_c * (1 - p_t)^gamma * bce(z, y)``, ``w_c = (1 - beta) / (1 - beta^n_c)`` (eq. 3, 4).
+
+    Shapes: logits and targets B x C, targets 0 or 1, C frequencies; value scalar.
+
+    >>> loss = ClassBalancedLoss(LabelStatistics(frequencies=[90, 1], documents=100), gamma=0.0)
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # (0.1 + 1) / 2 * ln 2
+    0.381...
     """
+
+    name = "cb"
+    title = "Class-balanced focal"
+    choose_when = "labels are rare, but do not come along with common ones"
+    paper = f"{BALANCED}, eq. 3, 4"
+
+    def __init__(
+        self, statistics: LabelStatistics, *, gamma: Gamma = 2.0, beta: EffectiveNumber = 0.9
+    ) -> None:
+        super().__init__(statistics, gamma=gamma)
+        self.weigh_classes(statistics, beta)
+
+
+class RebalancedFocalLoss(_Rebalanced):
+    """Rebalanced focal loss: undoes the oversampling of labels that co-occur; choose it where rare
+    labels come along with common ones.
+
+    ``mean of w * (1 - p_t)^gamma * bce(z, y)``, ``w = alpha + sigmoid(beta * (r - mu))``,
+    ``r = (1/n_c) / sum over P of 1/n_k`` (eq. 5). A document without labels has w = 1 + alpha.
+
+    Shapes: logits and targets B x C, targets 0 or 1, C frequencies; value scalar.
+
+    >>> loss = RebalancedFocalLoss(LabelStatistics([90, 10], documents=100, mu=0.5))
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # 1.1 * ln 2 / 4
+    0.1906...
+    """
+
+    name = "rfl"
+    title = "Rebalanced focal"
+    choose_when = "rare labels come along with common ones"
+    paper = f"{BALANCED}, eq. 5"
 
     def __init__(
         self,
         statistics: LabelStatistics,
         *,
-        alpha: float,
-        beta: float,
-        mu: float | str,
-        **options: float,
+        gamma: Gamma = 2.0,
+        alpha: Alpha = 0.1,
+        beta: Beta = 10.0,
+        mu: Mu = "auto",
     ) -> None:
-        super().__init__(statistics, **options)  # type: ignore[arg-type]
-        self.rebalancing = {"alpha": alpha, "beta": beta, "mu": resolve_mu(mu, statistics)}
-
-    def weight(self, targets: Tensor) -> Tensor:
-        """One weight per document and label."""
-        inverse_frequencies = self.constant("inverse_frequencies", targets)
-        return rebalanced_weight(targets, inverse_frequencies, **self.rebalancing)
+        super().__init__(statistics, gamma=gamma)
+        self.rebalance(statistics, alpha, beta, mu)
 
 
-def resolve_mu(mu: float | str, statistics: LabelStatistics) -> float:
-    """The number ``mu`` stands for: itself, or the figure the statistics carry for ``auto``."""
-    if not isinstance(mu, str):
-        return mu
-    if statistics.mu is None:
-        raise ValueError(
-            "mu='auto' needs LabelStatistics(..., mu=...), as "
-            "losslab.supervision.rebalancing_mu computes it from the training label sets"
+class NegativeTolerantFocalLoss(_BalancedLoss):
+    """Negative-tolerant focal loss: scales negatives down and shifts rare labels; choose it where
+    rare labels drown in their negatives.
+
+    ``mean of (1 - q_t)^gamma * bce(u, y)``, negatives times ``1/lambda``; ``u = z - v_c`` for
+    positives, ``lambda * (z - v_c)`` for negatives, ``v_c = kappa * log(D/n_c - 1)`` (eq. 6, 7).
+    ``ntr_negative_scale="code"`` drops the ``1/lambda`` of eq. 6, as the authors' code does.
+
+    Shapes: logits and targets B x C, targets 0 or 1, C frequencies; value scalar.
+
+    >>> loss = NegativeTolerantFocalLoss(LabelStatistics([50, 50], documents=100))
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # ln 2 / 4 / 2
+    0.0866...
+    """
+
+    name = "ntr_focal"
+    title = "Negative-tolerant focal"
+    choose_when = "rare labels drown in their negatives"
+    paper = f"{BALANCED}, eq. 6, 7"
+
+    def __init__(
+        self,
+        statistics: LabelStatistics,
+        *,
+        gamma: Gamma = 2.0,
+        kappa: Kappa = 0.05,
+        negative_scale: Lambda = 2.0,
+        ntr_negative_scale: Annotated[
+            Literal["paper", "code"], Option("eq. 6: negatives times 1/lambda")
+        ] = "paper",
+    ) -> None:
+        divide = ntr_negative_scale == "paper"
+        super().__init__(
+            statistics,
+            gamma=gamma,
+            kappa=kappa,
+            negative_scale=negative_scale,
+            divide_negatives=divide,
         )
-    return statistics.mu
+
+
+class DistributionBalancedNoFocalLoss(_Rebalanced):
+    """Distribution-balanced loss without the focal factor; choose it as ``db``, where focusing
+    hurts, such as with noisy labels.
+
+    ``mean of w * bce(u, y)``, negatives times ``1/lambda`` (eq. 8 at gamma = 0); w as in
+    :class:`RebalancedFocalLoss`, u as in :class:`NegativeTolerantFocalLoss`.
+
+    Shapes: logits and targets B x C, targets 0 or 1, C frequencies; value scalar.
+
+    >>> loss = DistributionBalancedNoFocalLoss(LabelStatistics([50, 50], documents=100, mu=0.5))
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # 1.1 * ln 2 / 2
+    0.3812...
+    """
+
+    name = "db_0fl"
+    title = "Distribution-balanced, no focus"
+    choose_when = "as for db, where focusing hurts, such as with noisy labels"
+    paper = f"{BALANCED}, eq. 8"
+
+    def __init__(
+        self,
+        statistics: LabelStatistics,
+        *,
+        alpha: Alpha = 0.1,
+        beta: Beta = 10.0,
+        mu: Mu = "auto",
+        kappa: Kappa = 0.05,
+        negative_scale: Lambda = 2.0,
+    ) -> None:
+        super().__init__(statistics, kappa=kappa, negative_scale=negative_scale)
+        self.rebalance(statistics, alpha, beta, mu)
+
+
+class ClassBalancedNTRLoss(_ClassBalanced):
+    """Class-balanced focal loss with negative-tolerant regularisation; choose it for a long tail
+    where quick results matter: it is steady from the first epochs on.
+
+    ``mean of w_c * (1 - q_t)^gamma * bce(u, y)``, negatives times ``1/lambda``; w_c as in
+    :class:`ClassBalancedLoss` (eq. 3), u as in :class:`NegativeTolerantFocalLoss` (eq. 6).
+
+    Shapes: logits and targets B x C, targets 0 or 1, C frequencies; value scalar.
+
+    >>> loss = ClassBalancedNTRLoss(LabelStatistics([1, 1], documents=2))
+    >>> loss(torch.zeros(1, 2), torch.zeros(1, 2)).item()  # ln 2 / 4 / 2
+    0.0866...
+    """
+
+    name = "cb_ntr"
+    title = "Class-balanced, negative-tolerant"
+    choose_when = "a long tail and quick results matter: steady from the first epochs on"
+    paper = f"{BALANCED}, eq. 3, 6"
+
+    def __init__(
+        self,
+        statistics: LabelStatistics,
+        *,
+        gamma: Gamma = 2.0,
+        beta: EffectiveNumber = 0.9,
+        kappa: Kappa = 0.05,
+        negative_scale: Lambda = 2.0,
+    ) -> None:
+        super().__init__(statistics, gamma=gamma, kappa=kappa, negative_scale=negative_scale)
+        self.weigh_classes(statistics, beta)
+
+
+class DistributionBalancedLoss(_Rebalanced):
+    """Distribution-balanced loss: rebalanced weights, negative tolerance and focal factor; choose it
+    where the tail is long and its labels come along with common ones.
+
+    ``mean of w * (1 - q_t)^gamma * bce(u, y)``, negatives times ``1/lambda`` (eq. 8); w as in
+    :class:`RebalancedFocalLoss`, u as in :class:`NegativeTolerantFocalLoss`.
+
+    Shapes: logits and targets B x C, targets 0 or 1, C frequencies; value scalar.
+
+    >>> loss = DistributionBalancedLoss(LabelStatistics([90, 10], documents=100, mu=0.5))
+    >>> loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
+    0.1102...
+    """
+
+    name = "db"
+    title = "Distribution-balanced focal"
+    choose_when = "the tail is long and its labels come along with common ones"
+    paper = f"{BALANCED}, eq. 8"
+
+    def __init__(
+        self,
+        statistics: LabelStatistics,
+        *,
+        gamma: Gamma = 2.0,
+        alpha: Alpha = 0.1,
+        beta: Beta = 10.0,
+        mu: Mu = "auto",
+        kappa: Kappa = 0.05,
+        negative_scale: Lambda = 2.0,
+    ) -> None:
+        super().__init__(statistics, gamma=gamma, kappa=kappa, negative_scale=negative_scale)
+        self.rebalance(statistics, alpha, beta, mu)

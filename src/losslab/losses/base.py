@@ -1,34 +1,88 @@
-"""What all losses share: a checked batch in, a scalar out, and scores to decide by."""
+"""The base class of all losses: a checked batch in, a scalar out, and scores to decide by."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from inspect import Signature, getattr_static, signature
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import torch
 from torch import Tensor, nn
 
 from losslab.losses.checks import check_batch
 from losslab.losses.divergence import symmetric_divergence
+from losslab.losses.hyperparameters import Hyperparameter, read_hyperparameters
 
+Task = Literal["multi", "single"]
+Need = Literal["statistics", "groups", "task", "mask", "soft_targets", "epoch", "second_logits"]
+Decision = Literal["probability", "score"]
 Context = Mapping[str, Any]
-KNOWN = ("mask", "lam", "selected", "second_logits", "epoch", "soft_targets", "beta", "eta")
+CONTEXT_KEYS = ("mask", "lam", "selected", "second_logits", "epoch", "soft_targets", "beta", "eta")
 """What a context may hold; each loss takes what it needs."""
 
 
 class Loss(nn.Module):
-    """A loss called with logits, targets (both documents x labels) and an optional context.
+    """A loss, called with logits, targets (both documents x labels) and an optional context.
 
-    ``build_loss`` sets ``name`` and ``soft`` from the ``LossSpec``; a loss bound to its label
-    statistics sets ``labels``. Subclasses compute on a checked batch in float32 or float64.
+    A subclass states its facts as class attributes and its hyperparameters in the signature of its
+    constructor, keyword-only, each annotated with an ``Option``; their values are checked before the
+    constructor runs. It implements :meth:`compute` on a checked batch in float32 or float64.
     """
 
-    name: str = ""
-    soft: bool = False
+    name: ClassVar[str] = ""
+    """Its key in ``LOSSES``."""
+    title: ClassVar[str] = ""
+    paper: ClassVar[str] = ""
+    choose_when: ClassVar[str] = ""
+    family: ClassVar[str] = ""
+    """The module it stands in."""
+    tasks: ClassVar[tuple[Task, ...]] = ("multi", "single")
+    needs: ClassVar[tuple[Need, ...]] = ()
+    """What it takes besides hyperparameters, logits and targets."""
+    decision: ClassVar[Decision] = "probability"
+    """Whether its scores are probabilities, cut at 0.5 unless tuned, or have no natural threshold."""
+    accepts_soft_targets: ClassVar[bool] = False
+    batchwise: ClassVar[bool] = False
+    """Whether its value is a statistic of the batch and no mean over documents."""
+
+    __signature__: ClassVar[Signature]
     labels: int | None = None
+    """The number of labels its statistics have."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        cls.family = cls.__module__.rpartition(".")[2]
+        of_instances = signature(getattr_static(cls, "__init__"))
+        cls.__signature__ = of_instances.replace(
+            parameters=list(of_instances.parameters.values())[1:], return_annotation=cls
+        )
+
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        """Check the hyperparameters; arguments of other kinds are the constructor's business."""
+        known = cls.options()
+        for name in options.keys() & known.keys():
+            cls._check(known[name], options[name])
+        return super().__new__(cls)
 
     def __init__(self) -> None:
         super().__init__()
         self._constants: dict[str, Tensor] = {}
         self._cast: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
+
+    @classmethod
+    def options(cls) -> dict[str, Hyperparameter]:
+        """Its hyperparameters by name, in the order of the signature."""
+        return {each.name: each for each in read_hyperparameters(getattr_static(cls, "__init__"))}
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The values of its hyperparameters where nobody sets them."""
+        return {name: option.default for name, option in cls.options().items()}
+
+    @classmethod
+    def _check(cls, option: Hyperparameter, value: Any) -> None:
+        try:
+            option.check(value)
+        except ValueError as error:
+            raise ValueError(f"{cls.name or cls.__name__}: {error}") from None
 
     def keep(self, **constants: Any) -> None:
         """Keep figures that never change, in float64 whatever the model's precision and device."""
@@ -40,9 +94,7 @@ class Loss(nn.Module):
         """A kept figure in the type and on the device of ``like``."""
         key = (name, like.dtype, like.device)
         if key not in self._cast:
-            with torch.inference_mode(
-                False
-            ):  # a tensor made in inference could not be trained with
+            with torch.inference_mode(False):  # an inference tensor could not be trained with
                 self._cast[key] = self._constants[name].to(dtype=like.dtype, device=like.device)
         return self._cast[key]
 
@@ -50,9 +102,11 @@ class Loss(nn.Module):
         """The loss of a batch; ``context`` holds what a loss needs besides."""
         name = self.name or type(self).__name__
         for key in context or ():
-            if key not in KNOWN:
-                raise ValueError(f"{name}: unknown context {key!r}; known: {', '.join(KNOWN)}")
-        logits, targets = check_batch(name, logits, targets, soft=self.soft, labels=self.labels)
+            if key not in CONTEXT_KEYS:
+                known = ", ".join(CONTEXT_KEYS)
+                raise ValueError(f"{name}: unknown context {key!r}; known: {known}")
+        soft = self.accepts_soft_targets
+        logits, targets = check_batch(name, logits, targets, soft=soft, labels=self.labels)
         return self.compute(logits, targets, context or {})
 
     def demand(self, context: Context, key: str, like: Tensor) -> Tensor:
@@ -72,12 +126,18 @@ class Loss(nn.Module):
         raise NotImplementedError
 
     def scores(self, logits: Tensor) -> Tensor:
-        """What decisions are made by: probabilities, where the loss trains such."""
-        return torch.sigmoid(logits)
+        """What decisions are made by: sigmoid(z), or z where the loss trains no probability."""
+        return logits if self.decision == "score" else torch.sigmoid(logits)
 
     def divergence(self, first: Tensor, second: Tensor) -> Tensor:
         """How far two passes disagree, per document: symmetric KL, in the scale of the loss."""
         return symmetric_divergence(first, second) / first.shape[1]
+
+
+def check_task(name: str, task: str) -> None:
+    """Raise ``ValueError`` where ``task`` is neither ``multi`` nor ``single``."""
+    if task not in get_args(Task):
+        raise ValueError(f"{name}: task must be 'multi' or 'single', got {task!r}")
 
 
 class RandomLoss(Loss):
@@ -112,7 +172,7 @@ def with_gradient(logits: Tensor, value: Tensor, gradient: Tensor) -> Tensor:
     """``value`` (one, or one per row) as a function of ``logits`` whose derivative is ``gradient``.
 
     For losses whose gradient is cheaper to write down than to record: one matrix is kept instead of
-    one per operation.
+    one per operation. ``benchmarks/loss_cost.py --gradients`` compares both ways.
     """
-    known: Tensor = _KnownGradient.apply(logits, value, gradient)  # type: ignore[no-untyped-call]
-    return known
+    attach: Callable[[Tensor, Tensor, Tensor], Tensor] = _KnownGradient.apply
+    return attach(logits, value, gradient)

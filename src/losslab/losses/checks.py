@@ -36,12 +36,17 @@ def _check_values(name: str, logits: Tensor, targets: Tensor, *, soft: bool) -> 
     """One pass over the logits, one or two over the targets, nothing of their size allocated."""
     if torch.isnan(logits.amax()):
         raise NaNLogitsError(f"{name}: {int(torch.isnan(logits).sum())} logits are NaN")
-    lowest, highest = torch.aminmax(targets)
-    if not (lowest >= 0 and highest <= 1):
-        raise ValueError(f"{name}: targets must lie in [0, 1]")
+    check_probabilities(name, "targets", targets)
     flat = targets.reshape(-1)
     if not soft and torch.dot(flat, flat) != flat.sum():  # t * t < t strictly between 0 and 1
         raise ValueError(f"{name}: targets must be 0 or 1; this loss takes no soft targets")
+
+
+def check_probabilities(name: str, what: str, values: Tensor) -> None:
+    """Raise ``ValueError`` unless every value lies in [0, 1]."""
+    lowest, highest = torch.aminmax(values)
+    if not (lowest >= 0 and highest <= 1):
+        raise ValueError(f"{name}: {what} must lie in [0, 1]")
 
 
 def warn_of_small_batch(name: str, documents: int) -> None:

@@ -1,14 +1,19 @@
 """Dice losses: overlap of probabilities and targets (Su et al. 2022, eq. 20 and 21).
 
-p = sigmoid(z); g ``smooth`` keeps empty cases defined.
+p = sigmoid(z), y ``targets``, gamma ``smooth``, which keeps empty cases defined.
 """
+
+from typing import Annotated
 
 import torch
 from torch import Tensor
 
-from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.base import Context, Loss
 from losslab.losses.checks import warn_of_small_batch
-from losslab.losses.spec import LabelStatistics
+from losslab.losses.hyperparameters import Option
+from losslab.losses.zlpr import ZLPR
+
+Smooth = Annotated[float, Option("4.2: gamma of eq. 20, 21", minimum=1e-6)]
 
 
 def dice(logits: Tensor, targets: Tensor, *, smooth: float, over_batch: bool) -> Tensor:
@@ -19,48 +24,64 @@ def dice(logits: Tensor, targets: Tensor, *, smooth: float, over_batch: bool) ->
     >>> dice(torch.zeros(1, 1), torch.zeros(1, 1), smooth=1.0, over_batch=False).item()
     0.1999...
     """
-    with torch.no_grad():
-        chance = torch.sigmoid(logits)
-        overlap, size = chance * targets, chance * chance + targets
-        if over_batch:
-            overlap, size = overlap.sum(dim=0), size.sum(dim=0)
-        size = size + smooth
-        ratio = (2 * overlap + smooth) / size
-        share = 1 if over_batch else len(logits)
-        value = (1 - ratio).sum() / share
-        slope = (ratio * chance - targets) / size * (2 / share)
-        gradient = slope * chance * torch.sigmoid(-logits)
-    return with_gradient(logits, value, gradient)
+    probabilities = torch.sigmoid(logits)
+    overlap, size = probabilities * targets, probabilities * probabilities + targets
+    if over_batch:
+        overlap, size = overlap.sum(dim=0), size.sum(dim=0)
+    entries = 1 - (2 * overlap + smooth) / (size + smooth)
+    return entries.sum() / (1 if over_batch else len(logits))
 
 
 class DiceLoss(Loss):
-    """Dice per entry, summed over labels, mean over documents (eq. 20): ``dice1``.
+    """Dice loss per entry; choose it where precision and recall matter more than calibrated
+    probabilities.
 
-    >>> DiceLoss(smooth=1.0)(torch.full((1, 1), 30.0), torch.ones(1, 1)).item()
+    ``sum over c of 1 - (2 p y + g) / (p^2 + y + g)``, mean over documents (eq. 20).
+
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> DiceLoss()(torch.full((1, 1), 30.0), torch.ones(1, 1)).item()
     0.0
     """
 
-    over_batch = False
+    name = "dice1"
+    title = "Dice per entry"
+    choose_when = "precision and recall matter more than calibrated probabilities"
+    paper = f"{ZLPR}, eq. 20"
 
-    def __init__(self, statistics: LabelStatistics | None = None, *, smooth: float) -> None:
+    def __init__(self, *, smooth: Smooth = 1.0) -> None:
         super().__init__()
         self.smooth = smooth
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
-        """See :func:`dice`."""
-        return dice(logits, targets, smooth=self.smooth, over_batch=self.over_batch)
+        """Sum over labels, mean over documents."""
+        return dice(logits, targets, smooth=self.smooth, over_batch=False)
 
 
-class BatchDiceLoss(DiceLoss):
-    """Dice of each label over the whole batch, summed over labels (eq. 21): ``dice2``.
+class BatchDiceLoss(Loss):
+    """Dice loss of each label over the batch; choose it as ``dice1``, with batches large enough to
+    hold every label.
 
-    A label with few documents needs batches large enough to hold some.
+    ``sum over c of 1 - (2 sum_i p y + g) / (sum_i p^2 + sum_i y + g)`` (eq. 21).
+
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> BatchDiceLoss().eval()(torch.full((4, 1), 30.0), torch.ones(4, 1)).item()
+    0.0
     """
 
-    over_batch = True
+    name = "dice2"
+    title = "Dice per label and batch"
+    choose_when = "as for dice1, with batches large enough to hold every label"
+    paper = f"{ZLPR}, eq. 21"
+    batchwise = True
+
+    def __init__(self, *, smooth: Smooth = 1.0) -> None:
+        super().__init__()
+        self.smooth = smooth
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
-        """See :func:`dice`."""
+        """Sum over labels."""
         if self.training:
             warn_of_small_batch(self.name, len(logits))
-        return super().compute(logits, targets, context)
+        return dice(logits, targets, smooth=self.smooth, over_batch=True)

@@ -1,4 +1,4 @@
-"""How far two passes over the same documents disagree, label by label."""
+"""How far two passes over the same documents disagree: KL divergences, per document."""
 
 import torch
 from torch import Tensor
@@ -22,4 +22,16 @@ def symmetric_divergence(first: Tensor, second: Tensor, *, scale: float = 1.0) -
     """KL both ways, ``sum of (q - q') * scale * (s - s')``; at scale 2 it is eq. 37 of ZLPR."""
     first, second = scale * first, scale * second
     gap = torch.sigmoid(first) - torch.sigmoid(second)
+    return (gap * (first - second)).sum(dim=1)
+
+
+def softmax_divergence(first: Tensor, second: Tensor) -> Tensor:
+    """KL both ways of the distributions ``softmax(s)``, per document: ``sum of (q - q')(s - s')``.
+
+    The logarithms of the normalisers cancel, since q and q' sum to the same.
+
+    >>> softmax_divergence(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 1.0]])).item()
+    0.0
+    """
+    gap = torch.softmax(first, dim=1) - torch.softmax(second, dim=1)
     return (gap * (first - second)).sum(dim=1)

@@ -3,21 +3,31 @@
 ``S = sigmoid(beta (z + eta))`` stands for a decision; tp, fp, fn are its sums over the batch, and the
 value is ``1 - mean over labels of 2 tp / (2 tp + fn + fp + eps)``. The printed equations lack the
 factor 2 and the "1 -". The batch must reach the loss whole, and be large enough to hold positives.
+beta and eta keep their names; ``f_beta`` is the beta of eq. 8, ``average`` says over what the mean
+goes: ``macro`` over all labels, ``present`` over those with a positive in the batch, ``micro`` over
+the sums of all labels.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss, RandomLoss
 from losslab.losses.checks import warn_of_small_batch
-from losslab.losses.spec import LabelStatistics
+from losslab.losses.hyperparameters import Option
+from losslab.losses.label_statistics import LabelStatistics
+
+SIGMOID_F1 = "Benedict et al. 2021, sigmoidF1"
+Average = Literal["macro", "present", "micro"]
+FBeta = Annotated[float, Option("eq. 9: F1", minimum=1e-3)]
+Averaged = Annotated[Average, Option("eq. 9, over all labels")]
+OURS = "our choice: 4.2 says only that beta starts low and grows each epoch"
 
 
 def soft_f1(
-    decisions: Tensor, targets: Tensor, *, f_beta: float = 1.0, average: str = "macro"
+    decisions: Tensor, targets: Tensor, *, f_beta: float = 1.0, average: Average = "macro"
 ) -> Tensor:
     """``1 - F`` of soft decisions in [0, 1], by label over the batch.
 
@@ -43,49 +53,50 @@ def soft_f1(
     return 1 - score.mean()
 
 
-class SigmoidF1Loss(Loss):
-    """sigmoidF1: F1 as the loss, its steepness and offset given; ``soft_f1`` is beta 1, eta 0.
+class _F1Loss(Loss):
+    """What the F1 losses share: soft decisions of a batch, and one minus their F."""
 
-    (eq. 11; eq. 9 without beta and eta.) ``input="probability"`` puts sigmoid(z) in place of z, as
-    the authors' code does: with their eta of +1 gradients are near 1e-7 and nothing trains; take
-    eta -0.5. ``beta`` and ``eta`` may be lists, one figure per label.
-
-    >>> loss = SigmoidF1Loss(beta=1.0, eta=0.0)
-    >>> loss(torch.full((2, 2), 99.0), torch.ones(2, 2)).item()
-    0.0
-    """
+    accepts_soft_targets = True
+    batchwise = True
 
     def __init__(
         self,
-        statistics: LabelStatistics | None = None,
         *,
         beta: float | Sequence[float] = 1.0,
         eta: float | Sequence[float] = 0.0,
-        input: str = "logit",  # noqa: A002
-        f_beta: float = 1.0,
-        average: str = "macro",
+        from_probability: bool = False,
+        f_beta: float,
+        average: Average,
     ) -> None:
         super().__init__()
         self.keep(beta=beta, eta=eta)
-        self.from_probability = input == "probability"
-        self.options: dict[str, Any] = {"f_beta": f_beta, "average": average}
+        self.from_probability = from_probability
+        self.f_beta, self.average = f_beta, average
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """One minus the batch's soft F1."""
         if self.training:
             warn_of_small_batch(self.name, len(logits))
-        return soft_f1(self.decisions(logits, context), targets, **self.options)
+        return self.soft_f1(self.decisions(logits, context), targets)
+
+    def soft_f1(self, decisions: Tensor, targets: Tensor) -> Tensor:
+        """One minus F, as ``f_beta`` and ``average`` say."""
+        return soft_f1(decisions, targets, f_beta=self.f_beta, average=self.average)
 
     def decisions(self, logits: Tensor, context: Context) -> Tensor:
         """``sigmoid(beta (z + eta))``."""
+        return torch.sigmoid(self.steepened(logits, context))
+
+    def steepened(self, logits: Tensor, context: Context) -> Tensor:
+        """``beta (z + eta)``, the logits of the decisions."""
         start = torch.sigmoid(logits) if self.from_probability else logits
         beta, eta = self.steepness(logits, context)
-        for name, figures in (("beta", beta), ("eta", eta)):
-            if figures.ndim == 1 and len(figures) != logits.shape[1]:
+        for name, values in (("beta", beta), ("eta", eta)):
+            if values.ndim == 1 and len(values) != logits.shape[1]:
                 raise ValueError(
-                    f"{self.name}: {name} has {len(figures)} figures for {logits.shape[1]} labels"
+                    f"{self.name}: {name} has {len(values)} figures for {logits.shape[1]} labels"
                 )
-        return torch.sigmoid(beta * (start + eta))
+        return beta * (start + eta)
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         """beta and eta of this step."""
@@ -95,25 +106,107 @@ class SigmoidF1Loss(Loss):
         """The S the loss trains."""
         return self.decisions(logits, {})
 
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the decisions S, mean over labels."""
+        return super().divergence(self.steepened(first, {}), self.steepened(second, {}))
 
-class AnnealedF1Loss(SigmoidF1Loss):
-    """sadF1: beta grows each epoch, from a gentle slope to a sharp decision.
 
-    ``beta = min(beta_max, beta_0 * growth^epoch)``; the epoch is ``context["epoch"]``, remembered,
-    so that evaluation keeps the last one's beta.
+class SoftF1Loss(_F1Loss):
+    """Soft F1 loss: one minus the F1 of sigmoid(z) over the batch; choose it where F1 is the goal and
+    batches are large.
+
+    ``1 - mean_c 2 tp / (2 tp + fn + fp)`` with ``S = sigmoid(z)`` (eq. 9).
+
+    Shapes: logits and targets B x C, targets in [0, 1], B >= 256 advised; value scalar.
+
+    >>> SoftF1Loss().eval()(torch.full((2, 2), 99.0), torch.ones(2, 2)).item()
+    0.0
     """
+
+    name = "soft_f1"
+    title = "Soft F1"
+    choose_when = "F1 is the goal and batches are large"
+    paper = f"{SIGMOID_F1}, eq. 9"
+
+    def __init__(self, *, f_beta: FBeta = 1.0, average: Averaged = "macro") -> None:
+        super().__init__(f_beta=f_beta, average=average)
+
+
+class SigmoidF1Loss(_F1Loss):
+    """sigmoidF1 loss: soft F1 with slope and offset of the decision; choose it as ``soft_f1``, with a
+    say over how sharp decisions are.
+
+    ``1 - mean_c 2 tp / (2 tp + fn + fp)`` with ``S = sigmoid(beta (z + eta))`` (eq. 10, 11).
+    ``beta`` and ``eta`` may be lists, a number per label. ``input="probability"`` puts sigmoid(z) in
+    place of z, as the authors' code does: with their eta of +1 gradients are near 1e-7 and nothing
+    trains; take eta -0.5.
+
+    Shapes: logits and targets B x C, targets in [0, 1], B >= 256 advised; value scalar.
+
+    >>> SigmoidF1Loss().eval()(torch.full((2, 2), 99.0), torch.ones(2, 2)).item()
+    0.0
+    """
+
+    name = "sigmoid_f1"
+    title = "sigmoidF1"
+    choose_when = "as for soft_f1, with a say over how sharp decisions are"
+    paper = f"{SIGMOID_F1}, eq. 11"
+
+    def __init__(
+        self,
+        *,
+        beta: Annotated[float | Sequence[float], Option("on logits: soft F1", minimum=1e-6)] = 1.0,
+        eta: Annotated[float | Sequence[float], Option("on logits: soft F1")] = 0.0,
+        input: Annotated[  # noqa: A002
+            Literal["logit", "probability"], Option("our choice: probabilities hardly train")
+        ] = "logit",
+        f_beta: FBeta = 1.0,
+        average: Averaged = "macro",
+    ) -> None:
+        super().__init__(
+            beta=beta,
+            eta=eta,
+            from_probability=input == "probability",
+            f_beta=f_beta,
+            average=average,
+        )
+
+
+class AnnealedF1Loss(_F1Loss):
+    """sadF1 loss: sigmoidF1 whose slope grows each epoch; choose it as ``sigmoid_f1``, going from
+    soft decisions to sharp ones.
+
+    ``beta = min(beta_max, beta_0 * growth^epoch)`` (section 4.2), beta_0 ``beta``; the epoch is
+    ``context["epoch"]``, remembered, so that evaluation keeps the last one's beta.
+
+    Shapes: logits and targets B x C, targets in [0, 1], B >= 256 advised; value scalar.
+
+    >>> loss = AnnealedF1Loss().eval()
+    >>> loss(torch.full((2, 2), 99.0), torch.ones(2, 2), {"epoch": 3}).item()
+    0.0
+    """
+
+    name = "sad_f1"
+    title = "sigmoidF1, annealed"
+    choose_when = "as for sigmoid_f1, going from soft decisions to sharp ones"
+    paper = f"{SIGMOID_F1}, section 4.2"
+    needs = ("epoch",)
 
     epoch: Tensor
 
     def __init__(
         self,
-        statistics: LabelStatistics | None = None,
         *,
-        beta_max: float,
-        growth: float,
-        **options: Any,
+        beta: Annotated[
+            float | Sequence[float], Option(f"{OURS}; 1 is soft F1", minimum=1e-6)
+        ] = 1.0,
+        eta: Annotated[float | Sequence[float], Option("our choice: soft F1's")] = 0.0,
+        beta_max: Annotated[float, Option(OURS, minimum=1e-6)] = 10.0,
+        growth: Annotated[float, Option(f"{OURS}; reaches 10 after 13", minimum=1)] = 1.2,
+        f_beta: FBeta = 1.0,
+        average: Averaged = "macro",
     ) -> None:
-        super().__init__(statistics, **options)
+        super().__init__(beta=beta, eta=eta, f_beta=f_beta, average=average)
         self.beta_max, self.growth = beta_max, growth
         self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
 
@@ -126,14 +219,28 @@ class AnnealedF1Loss(SigmoidF1Loss):
         return grown.to(like.dtype).clamp_max(self.beta_max), eta
 
 
-class BayesianF1Loss(SigmoidF1Loss, RandomLoss):
-    """sBayesF1: beta and eta of each label are drawn, by Langevin dynamics, instead of chosen.
+class BayesianF1Loss(_F1Loss, RandomLoss):
+    """sBayesF1 loss: slope and offset of each label are sampled; choose it as ``sigmoid_f1``, without
+    choosing beta and eta.
 
-    (eq. 12.) A chain per label on (log beta, eta) with the potential ``C * value + log(beta)^2 / 2 +
-    eta^2 / 2`` makes one step per training step; prediction uses the mean of the chain's second half
-    (at most three quarters: its sums are kept from the last power of two but one).
-    ``context["beta"]`` and ``context["eta"]`` give draws per document instead.
+    ``S = sigmoid(beta_c (z + eta_c))`` (eq. 12). A Langevin chain (an MCMC method) per label on (log
+    beta, eta) with the potential ``C * value + log(beta)^2 / 2 + eta^2 / 2`` makes one step per
+    training step; prediction uses the mean of the chain's second half (at most three quarters: its
+    sums are kept from the last power of two but one). ``context["beta"]`` and ``context["eta"]`` give
+    draws per document instead, as eq. 12 has them.
+
+    Shapes: logits and targets B x C, targets in [0, 1], B >= 256 advised; value scalar.
+
+    >>> loss = BayesianF1Loss(LabelStatistics([2, 2], documents=2)).eval()
+    >>> loss(torch.full((2, 2), 99.0), torch.ones(2, 2)).item()
+    0.0
     """
+
+    name = "sbayes_f1"
+    title = "sigmoidF1, beta and eta sampled"
+    choose_when = "as for sigmoid_f1, without choosing beta and eta"
+    paper = f"{SIGMOID_F1}, eq. 12"
+    needs = ("statistics",)
 
     chain: Tensor
     sums: Tensor
@@ -143,11 +250,13 @@ class BayesianF1Loss(SigmoidF1Loss, RandomLoss):
         self,
         statistics: LabelStatistics,
         *,
-        step_size: float,
-        f_beta: float = 1.0,
-        average: str = "macro",
+        step_size: Annotated[
+            float, Option("our choice: 4.2 names MCMC, no step size", minimum=1e-9)
+        ] = 0.01,
+        f_beta: FBeta = 1.0,
+        average: Averaged = "macro",
     ) -> None:
-        super().__init__(statistics, f_beta=f_beta, average=average)
+        super().__init__(f_beta=f_beta, average=average)
         self.labels, self.step_size = len(statistics.frequencies), step_size
         self.register_buffer("chain", torch.zeros(2, self.labels))
         self.register_buffer("sums", torch.zeros(2, 2, self.labels))
@@ -163,9 +272,8 @@ class BayesianF1Loss(SigmoidF1Loss, RandomLoss):
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         """Draws of the context, else the chain's place, else, in evaluation, its mean."""
         if "beta" in context or "eta" in context:
-            if len(context.get("beta", ())) != len(like) or len(context.get("eta", ())) != len(
-                like
-            ):
+            draws = [len(context.get(key, ())) for key in ("beta", "eta")]
+            if draws != [len(like)] * 2:
                 raise ValueError(f"{self.name}: context must hold a beta and an eta per document")
             beta, eta = (torch.as_tensor(context[key]).to(like) for key in ("beta", "eta"))
             return beta.reshape(-1, 1), eta.reshape(-1, 1)
@@ -177,7 +285,7 @@ class BayesianF1Loss(SigmoidF1Loss, RandomLoss):
         with torch.enable_grad():
             place = self.chain.detach().to(logits.dtype, copy=True).requires_grad_()
             decisions = torch.sigmoid(place[0].exp() * (logits + place[1]))
-            fit = logits.shape[1] * soft_f1(decisions, targets, **self.options)
+            fit = logits.shape[1] * self.soft_f1(decisions, targets)
             (slope,) = torch.autograd.grad(fit + place.square().sum() / 2, place)
         noise = torch.randn(self.chain.shape, generator=self.generator)
         self.chain -= self.step_size * slope.to(self.chain.dtype)

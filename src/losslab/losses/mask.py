@@ -1,17 +1,21 @@
 """MaskLoss: labels close to the gold ones are left out of most steps and not pushed away.
 
 ``mean_i 1/C (lam * sum_k bce + (1 - lam) * sum over unmasked k of bce)``, ``lam ~ Bernoulli(alpha)``,
-one draw per training step (eq. 3). In evaluation mode nothing is masked.
+one draw per training step (eq. 3); ``context["lam"]`` gives the draw. alpha = 1 is BCE, alpha = 0
+always masks. In evaluation mode nothing is masked.
 """
 
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, RandomLoss
+from losslab.losses.hyperparameters import Option
+from losslab.losses.label_statistics import LabelStatistics
 from losslab.losses.pointwise import pointwise
-from losslab.losses.spec import LabelStatistics
+
+MASK = "MaskLoss"
 
 
 class _MaskLoss(RandomLoss):
@@ -38,23 +42,42 @@ class _MaskLoss(RandomLoss):
 
 
 class MaskLabelLoss(_MaskLoss):
-    """Label-based mask: negatives that share a group with one of the document's gold labels.
+    """Label-based MaskLoss: masks negatives in a group of a gold label; choose it where labels fall
+    into families whose members are alike.
 
-    ``groups``: a group id per label, or a labels x groups membership where groups overlap. Choose it
-    where labels fall into known families, such as the fine classes of a coarse one.
+    Eq. 3. ``groups``: a group id per label, or a labels x groups membership where groups overlap.
 
-    >>> statistics = LabelStatistics(frequencies=[5, 5], documents=9)
-    >>> loss = MaskLabelLoss(statistics, groups=[0, 0], alpha=0.5)
+    Shapes: logits and targets B x C, targets 0 or 1, groups C or C x G; value scalar.
+
+    >>> loss = MaskLabelLoss(LabelStatistics([5, 5], documents=9), groups=[0, 0])
     >>> loss(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]]), {"lam": 0}).item()  # ln 2 / 2
     0.346...
     """
 
+    name = "mask_label"
+    title = "MaskLoss by label groups"
+    choose_when = "labels fall into families whose members are alike"
+    paper = f"{MASK}, eq. 3"
+    needs = ("statistics", "groups")
+
     pairs: Tensor
 
-    def __init__(self, statistics: LabelStatistics, *, groups: Any, alpha: float) -> None:
+    def __init__(
+        self,
+        statistics: LabelStatistics,
+        *,
+        groups: Any,
+        alpha: Annotated[
+            float,
+            Option("our choice: 6.1, Figure 1 peaks between the ends", minimum=0, maximum=1),
+        ] = 0.5,
+    ) -> None:
         super().__init__(alpha=alpha)
         self.labels = len(statistics.frequencies)
-        pairs = membership_pairs(groups, self.labels)
+        try:
+            pairs = membership_pairs(groups, self.labels)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
         self.groups = int(pairs[1].max()) + 1 if pairs.numel() else 0
         self.register_buffer("pairs", pairs, persistent=False)
 
@@ -69,14 +92,33 @@ class MaskLabelLoss(_MaskLoss):
 
 
 class MaskElementLoss(_MaskLoss):
-    """Element-based mask: labels that the document's own words speak for, ``context["mask"]``.
+    """Element-based MaskLoss: masks labels that the document's own words speak for; choose it where
+    documents hold words that speak for labels they do not carry.
 
-    The mask (documents x labels, 1 = in G_i) comes from a trained ``bce`` model; gold labels are
-    never masked unless ``protect_gold`` is off.
+    Eq. 3 with G_i of section A.3: ``context["mask"]`` (1 = in G_i), from a trained ``bce`` model. Gold
+    labels are never masked unless ``protect_gold`` is off.
+
+    Shapes: logits, targets and mask B x C, targets 0 or 1; value scalar.
+
+    >>> loss, targets = MaskElementLoss(), torch.tensor([[1.0, 0.0]])
+    >>> loss(torch.zeros(1, 2), targets, {"mask": torch.ones(1, 2), "lam": 0}).item()  # ln 2 / 2
+    0.346...
     """
 
+    name = "mask_element"
+    title = "MaskLoss by elements"
+    choose_when = "documents hold words that speak for labels they do not carry"
+    paper = f"{MASK}, eq. 3, A.3"
+    needs = ("mask",)
+
     def __init__(
-        self, statistics: LabelStatistics | None = None, *, alpha: float, protect_gold: bool
+        self,
+        *,
+        alpha: Annotated[
+            float,
+            Option("our choice: 6.1, Figure 1 falls as alpha grows", minimum=0, maximum=1),
+        ] = 0.1,
+        protect_gold: Annotated[bool, Option("3.2: G(k) holds no gold label")] = True,
     ) -> None:
         super().__init__(alpha=alpha)
         self.protect_gold = protect_gold

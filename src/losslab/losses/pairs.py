@@ -1,16 +1,21 @@
 """Losses over pairs of a positive and a negative label, none of which needs all pairs in memory.
 
-Su et al. 2022 (ZLPR), eq. 12 and 22 to 24: s_i a positive's, s_j a negative's score, a ``margin``.
-None has a natural threshold: decisions compare the scores themselves with one tuned on validation.
+Symbols of Su et al. 2022 (ZLPR): s ``logits``, s_i a positive's, s_j a negative's, alpha ``margin``,
+t ``pairs``. None has a natural threshold: decisions compare the logits with one tuned on validation.
 """
+
+from typing import Annotated
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses.base import Context, Loss, RandomLoss, with_gradient
+from losslab.losses.hyperparameters import Option
 from losslab.losses.logsumexp import weighted_logsumexp
-from losslab.losses.spec import LabelStatistics
+from losslab.losses.zlpr import ZLPR
+
+Margin = Annotated[float, Option("4.2: alpha of eq. 22, 23", minimum=0)]
 
 FEW = 32  # positives of a document up to which comparing them one by one is quicker than bisection
 
@@ -19,13 +24,13 @@ def hinge_pairs(logits: Tensor, targets: Tensor, *, margin: float, ranked: bool)
     """``sum_P sum_N max(0, a + s_j - s_i)``, mean over documents; ``ranked`` weighs i by its rank.
 
     A negative j violates the margin of the positives below ``a + s_j``: h_j of them, by weight. A
-    positive i is violated by c_i negatives. The sum is then ``sum_j h_j (a + s_j) - sum_i w_i c_i s_i``
-    and its gradient h_j and ``-w_i c_i``.
+    positive i is violated by c_i negatives. The sum is then ``sum_j h_j (a + s_j) - sum_i w_i c_i s_i``.
 
     >>> scores, targets = torch.tensor([[0.0, 0.5]]), torch.tensor([[1.0, 0.0]])
     >>> hinge_pairs(scores, targets, margin=1.0, ranked=False).item()
     1.5
     """
+    # d sum / ds_j = h_j for negatives, d sum / ds_i = -w_i c_i for positives; ranks are detached.
     with torch.no_grad():
         positive = targets > 0
         lowest, places = _sorted_positives(logits, positive)
@@ -75,6 +80,7 @@ def pair_logsumexp(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
 
     Rows that lack one hold 0 and pass no gradient.
     """
+    # d total / ds = softmax_N(s) for negatives, -softmax_P(-s) for positives.
     with torch.no_grad():
         count = targets.sum(dim=1)
         defined = (count > 0) & (count < targets.shape[1])
@@ -86,94 +92,150 @@ def pair_logsumexp(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class RankingLoss(Loss):
-    """Ranking hinge: every positive above every negative by a margin; thresholds do not matter.
+    """Ranking hinge loss: every positive above every negative by a margin; choose it where the order
+    of labels matters and a threshold does not.
 
-    ``sum_P sum_N max(0, a + s_j - s_i)``, mean over documents (eq. 22).
+    ``sum_P sum_N max(0, alpha + s_j - s_i)``, mean over documents (eq. 22). A document without
+    positives or without negatives counts 0.
 
-    >>> loss = RankingLoss(margin=1.0)
-    >>> loss(torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, 0.0]])).item()
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> RankingLoss()(torch.tensor([[3.0, 1.0]]), torch.tensor([[1.0, 0.0]])).item()
     0.0
     """
 
-    ranked = False
+    name = "ranking"
+    title = "Ranking hinge"
+    choose_when = "the order of labels matters and a threshold does not"
+    paper = f"{ZLPR}, eq. 22"
+    decision = "score"
 
-    def __init__(self, statistics: LabelStatistics | None = None, *, margin: float) -> None:
+    def __init__(self, *, margin: Margin = 1.0) -> None:
         super().__init__()
         self.margin = margin
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
-        """Mean over documents; a row lacking positives or negatives counts 0."""
-        return hinge_pairs(logits, targets, margin=self.margin, ranked=self.ranked)
-
-    def scores(self, logits: Tensor) -> Tensor:
-        """The logits: there is no probability."""
-        return logits
+        """Mean over documents."""
+        return hinge_pairs(logits, targets, margin=self.margin, ranked=False)
 
 
-class WarpLoss(RankingLoss):
-    """WARP: the ranking hinge, each positive weighted by its rank among all labels.
+class WARPLoss(Loss):
+    """WARP loss: the ranking hinge, each positive weighted by its rank; choose it where the top of
+    the list matters most.
 
-    The rank (1 is best) is detached (eq. 23). Choose it where the top of the list matters.
+    ``sum_P r_i sum_N max(0, alpha + s_j - s_i)``, mean over documents (eq. 23); r_i is the rank of i
+    among all labels (1 is best), detached. Half-precision gradients may overflow at large C.
+
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> WARPLoss()(torch.tensor([[0.0, 0.5]]), torch.tensor([[1.0, 0.0]])).item()  # 2 * 1.5
+    3.0
     """
 
-    ranked = True
+    name = "warp"
+    title = "WARP"
+    choose_when = "the top of the list matters most"
+    paper = f"{ZLPR}, eq. 23"
+    decision = "score"
+
+    def __init__(self, *, margin: Margin = 1.0) -> None:
+        super().__init__()
+        self.margin = margin
+
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """Mean over documents."""
+        return hinge_pairs(logits, targets, margin=self.margin, ranked=True)
 
 
-class BpmllLoss(Loss):
-    """BP-MLL in the logarithm: smooth pairs, ``lse_N(s) + lse_P(-s)`` (eq. 24).
+class BPMLLLoss(Loss):
+    """BP-MLL loss in the logarithm; choose it as ``ranking``, with a smooth gradient.
 
-    Mean over the rows that have positives and negatives; 0 where none has.
+    ``log sum_P sum_N e^(s_j - s_i) = lse_N(s) + lse_P(-s)`` (the logarithm of eq. 24), mean over the
+    documents that have positives and negatives; 0 where none has.
 
-    >>> BpmllLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]])).item()
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> BPMLLLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]])).item()
     0.0
     """
 
-    def __init__(self, statistics: LabelStatistics | None = None) -> None:
-        super().__init__()
+    name = "bpmll"
+    title = "BP-MLL, logarithm"
+    choose_when = "as for ranking, with a smooth gradient"
+    paper = f"{ZLPR}, eq. 24"
+    decision = "score"
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over defined rows."""
         total, defined = pair_logsumexp(logits, targets)
         return total.sum() / defined.sum().clamp_min(1)
 
-    def scores(self, logits: Tensor) -> Tensor:
-        """The logits: there is no probability."""
-        return logits
 
+class LSEPLoss(RandomLoss):
+    """Log-sum-exp pairwise loss; choose it as ``bpmll``, without pushing what is already in order.
 
-class LsepLoss(RandomLoss):
-    """LSEP: ``log(1 + sum_P sum_N e^(s_j - s_i))`` (eq. 12), bounded from below, unlike BP-MLL.
+    ``log(1 + sum_P sum_N e^(s_j - s_i)) = softplus(lse_N(s) + lse_P(-s))`` (eq. 12), mean over
+    documents. ``pairs`` > 0 sums over a random subset of at most that many pairs per document and
+    training step (eq. 13, t), drawn without replacement.
 
-    ``pairs`` > 0 sums over that many pairs drawn per document instead of all (eq. 13).
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
 
-    >>> LsepLoss(pairs=0)(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]])).item()  # ln 2
+    >>> LSEPLoss()(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]])).item()  # ln 2
     0.6931...
     """
 
-    def __init__(self, statistics: LabelStatistics | None = None, *, pairs: int) -> None:
+    name = "lsep"
+    title = "Log-sum-exp pairwise"
+    choose_when = "as for bpmll, without pushing what is already in order"
+    paper = f"{ZLPR}, eq. 12, 13"
+    decision = "score"
+
+    def __init__(
+        self, *, pairs: Annotated[int, Option("eq. 12: all pairs", minimum=0)] = 0
+    ) -> None:
         super().__init__()
         self.pairs = int(pairs)
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents; a row lacking positives or negatives counts 0."""
-        if self.pairs and self.training:
-            return self._sampled(logits, targets)
         total, defined = pair_logsumexp(logits, targets)
-        return torch.where(defined, F.softplus(total), 0.0).mean()
-
-    def scores(self, logits: Tensor) -> Tensor:
-        """The logits: there is no probability."""
-        return logits
+        values = torch.where(defined, F.softplus(total), 0.0)
+        if self.pairs and self.training:
+            positives = targets.sum(dim=1).long()
+            many = positives * (targets.shape[1] - positives) > self.pairs
+            if many.any():
+                values = values.masked_scatter(many, self._sampled(logits[many], targets[many]))
+        return values.mean()
 
     def _sampled(self, logits: Tensor, targets: Tensor) -> Tensor:
-        defined = targets.any(dim=1) & ~targets.all(dim=1)
-        if not defined.any():
-            return logits.sum() * 0
-        rows, truth = logits[defined], targets[defined]
-        higher = rows.gather(1, self._draw(1 - truth)) - rows.gather(1, self._draw(truth))
-        zero = torch.zeros_like(higher[:, :1])
-        return torch.logsumexp(torch.cat([zero, higher], dim=1), dim=1).sum() / len(logits)
+        """The value of each row over ``pairs`` of its pairs; it has more."""
+        positives = targets.sum(dim=1, keepdim=True).long()
+        negatives = targets.shape[1] - positives
+        drawn = draw_distinct((positives * negatives).cpu(), self.pairs, self.generator)
+        drawn = drawn.to(logits.device)
+        order = targets.argsort(dim=1, descending=True)  # the positives, then the negatives
+        lower = logits.gather(1, order.gather(1, drawn // negatives))
+        higher = logits.gather(1, order.gather(1, positives + drawn % negatives))
+        return F.softplus(torch.logsumexp(higher - lower, dim=1))
 
-    def _draw(self, allowed: Tensor) -> Tensor:
-        chosen = torch.multinomial(allowed.cpu(), self.pairs, True, generator=self.generator)
-        return chosen.to(allowed.device)
+
+def draw_distinct(sizes: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """For each size (rows x 1, more than ``count``) a uniform draw of ``count`` numbers below it.
+
+    The numbers of a row differ. Memory is rows x count, whatever the sizes.
+    """
+    places = torch.arange(2 * count)
+    keys = torch.rand(len(sizes), len(places), generator=generator)
+    small = keys.masked_fill_(places >= sizes, 2.0).topk(count, largest=False).indices
+    drawn = torch.where(sizes <= len(places), small, _draw_below(sizes.expand_as(small), generator))
+    while True:  # at least half of what is drawn anew is new: a few rounds suffice
+        drawn = drawn.sort(dim=1).values
+        repeated = F.pad(drawn[:, 1:] == drawn[:, :-1], (1, 0))
+        if not repeated.any():
+            return drawn
+        drawn[repeated] = _draw_below(sizes.expand_as(drawn)[repeated], generator)
+
+
+def _draw_below(sizes: Tensor, generator: torch.Generator) -> Tensor:
+    draws = torch.rand(sizes.shape, generator=generator, dtype=torch.float64)
+    return (draws * sizes).long()

@@ -1,14 +1,20 @@
-"""The pointwise family: a focused cross-entropy per entry, mean over all entries.
+"""Pointwise losses: a cross-entropy per document and label, mean over all entries.
 
-z ``logits``, y ``targets``, gamma ``gamma``; decisions by ``sigmoid(z)`` (Huang et al. 2021, eq. 1, 2).
+Symbols of Huang et al. 2021: z ``logits``, y ``targets``, p = sigmoid(z), gamma ``gamma``; p_t is p
+for positives and 1 - p for negatives. Decisions are made by sigmoid(z).
 """
+
+from typing import Annotated
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses.base import Context, Loss, with_gradient
-from losslab.losses.spec import LabelStatistics
+from losslab.losses.hyperparameters import Option
+
+BALANCED = "Huang et al. 2021, Balancing Methods for Multi-label Text Classification"
+Gamma = Annotated[float, Option("A.1: both datasets", minimum=0)]
 
 SMALLEST_FOCUS = 1e-8  # below it, gamma in (0, 1) has an infinite gradient
 
@@ -31,6 +37,8 @@ def pointwise(
     >>> pointwise(torch.tensor([[0.0]]), torch.tensor([[1.0]])).item()  # ln 2
     0.6931...
     """
+    # bce(u, y) = softplus(x) with x = -u for positives, u for negatives, and 1 - p_t = sigmoid(x):
+    # d entry / dz = w * f'(x) * dx/dz, f as in focused_entries, dx/dz = -1 or lambda.
     with torch.no_grad():
         positive = targets > 0
         shifted = logits if bias is None else logits - bias
@@ -49,7 +57,10 @@ def pointwise(
 
 
 def focused_entries(wrongness: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
-    """``sigmoid(x)^gamma * softplus(x)`` and its derivative; 1 - p_t is sigmoid(x)."""
+    """``f(x) = sigmoid(x)^gamma * softplus(x)`` and its derivative.
+
+    ``f'(x) = sigmoid(x)^gamma * (sigmoid(x) + gamma * (1 - sigmoid(x)) * softplus(x))``
+    """
     entries = F.softplus(wrongness)
     slopes = torch.sigmoid(wrongness)
     if gamma == 0:
@@ -68,17 +79,22 @@ def power(base: Tensor, exponent: float) -> Tensor:
     return base.square().square_() if exponent == 4 else base**exponent
 
 
-class BinaryCrossEntropy(Loss):
-    """Binary cross-entropy: the reference, best where labels are many and balanced.
+class BinaryCrossEntropyLoss(Loss):
+    """Binary cross-entropy: the baseline; choose it where labels are balanced or training is long.
 
-    ``mean over i, c of softplus(z) - y * z`` (eq. 1). Takes soft targets.
+    ``mean over i, c of softplus(z) - y * z`` (eq. 1).
 
-    >>> BinaryCrossEntropy()(torch.zeros(2, 3), torch.ones(2, 3)).item()
+    Shapes: logits and targets B x C, targets in [0, 1]; value scalar.
+
+    >>> BinaryCrossEntropyLoss()(torch.zeros(2, 3), torch.ones(2, 3)).item()
     0.6931...
     """
 
-    def __init__(self, statistics: LabelStatistics | None = None) -> None:
-        super().__init__()
+    name = "bce"
+    title = "Binary cross-entropy"
+    choose_when = "the reference, and a good one where labels are balanced or training is long"
+    paper = f"{BALANCED}, eq. 1"
+    accepts_soft_targets = True
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents x labels."""
@@ -86,15 +102,23 @@ class BinaryCrossEntropy(Loss):
 
 
 class FocalLoss(Loss):
-    """Focal loss: binary cross-entropy with easy entries turned down.
+    """Focal loss: down-weights easy entries; choose it where most entries are easy negatives.
 
-    ``mean of (1 - p_t)^gamma * bce(z, y)`` (eq. 2), the focal factor part of the gradient.
+    ``mean over i, c of (1 - p_t)^gamma * bce(z, y)`` (eq. 2). The focal factor is part of the
+    gradient.
 
-    >>> FocalLoss(gamma=2.0)(torch.zeros(2, 3), torch.ones(2, 3)).item()  # ln 2 / 4
+    Shapes: logits and targets B x C, targets 0 or 1; value scalar.
+
+    >>> FocalLoss()(torch.zeros(2, 3), torch.ones(2, 3)).item()  # ln 2 / 4
     0.1732...
     """
 
-    def __init__(self, statistics: LabelStatistics | None = None, *, gamma: float) -> None:
+    name = "focal"
+    title = "Focal loss"
+    choose_when = "most entries are easy negatives"
+    paper = f"{BALANCED}, eq. 2"
+
+    def __init__(self, *, gamma: Gamma = 2.0) -> None:
         super().__init__()
         self.gamma = gamma
 

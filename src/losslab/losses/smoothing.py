@@ -1,27 +1,39 @@
 """Soft targets beside hard ones: a loss on the labels plus a pull towards a given distribution.
 
-Liu et al. 2022 (KWLS), eq. 9: z ``logits``, d ``context["soft_targets"]``, alpha ``alpha``.
+Symbols of Liu et al. 2022 (KWLS): z ``logits``, l ``targets``, d ``context["soft_targets"]``, alpha
+``alpha``; C is their p, the number of labels.
 """
+
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
-from losslab.losses.base import Context, Loss
-from losslab.losses.spec import LabelStatistics
+from losslab.losses.base import Context, Loss, Task, check_task
+from losslab.losses.divergence import softmax_divergence
+from losslab.losses.hyperparameters import Option
+
+KWLS = "Liu et al. 2022, KWLS: keyword-based label smoothing"
 
 
-class SoftmaxCrossEntropy(Loss):
-    """Softmax cross-entropy, for tasks with one label per document; takes soft targets.
+class SoftmaxCrossEntropyLoss(Loss):
+    """Softmax cross-entropy; choose it where documents have exactly one label.
 
     ``mean_i -sum_j t_ij log softmax(z_i)_j``.
 
-    >>> SoftmaxCrossEntropy()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
+    Shapes: logits and targets B x C, targets one-hot or soft; value scalar.
+
+    >>> SoftmaxCrossEntropyLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
     0.6931...
     """
 
-    def __init__(self, statistics: LabelStatistics | None = None) -> None:
-        super().__init__()
+    name = "ce"
+    title = "Softmax cross-entropy"
+    choose_when = "documents have exactly one label"
+    paper = "-"
+    tasks = ("single",)
+    accepts_soft_targets = True
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents."""
@@ -31,28 +43,30 @@ class SoftmaxCrossEntropy(Loss):
         """Softmax: the largest one decides."""
         return torch.softmax(logits, dim=1)
 
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the softmax distributions."""
+        return softmax_divergence(first, second)
 
-class SoftTargetLoss(Loss):
-    """A hard loss plus the squared distance to soft targets: ``kwls`` and the ``ls_*``.
 
-    ``mean_i [hard_i + alpha/C * sum_j (d_ij - softmax(z_i)_j)^2] / (2 (1 + alpha)^2)`` (eq. 9). The
-    hard loss is softmax cross-entropy (``task="single"``) or the sum over labels of bce. The
-    distance goes through softmax in both, since d sums to 1 (``auxiliary="sigmoid"`` is an option).
-    No second head: the authors' code has one, and twice the value. On multi-label data the hard sum
-    outweighs the pull: alpha is worth a sweep. Soft targets belong to training documents; in
-    evaluation mode they may be left out, and in training ``None`` in their place trains with the
-    hard loss alone, as the paper does before it switches them on (section 5.7).
-    """
+class _SoftTargetLoss(Loss):
+    """A hard loss plus the squared distance to soft targets (eq. 9)."""
+
+    needs = ("soft_targets", "task")
 
     def __init__(
         self,
-        statistics: LabelStatistics | None = None,
         *,
-        alpha: float,
-        task: str,
-        auxiliary: str,
+        task: Task = "multi",
+        alpha: Annotated[
+            float,
+            Option("our choice: eq. 9 names no value; 1 weighs both targets alike", minimum=0),
+        ] = 1.0,
+        auxiliary: Annotated[
+            Literal["softmax", "sigmoid"], Option("eq. 8, 9: d sums to 1, sigmoids do not")
+        ] = "softmax",
     ) -> None:
         super().__init__()
+        check_task(self.name, task)
         self.alpha, self.single, self.auxiliary = alpha, task == "single", auxiliary
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
@@ -67,6 +81,12 @@ class SoftTargetLoss(Loss):
         """As the hard loss has them."""
         return torch.softmax(logits, dim=1) if self.single else torch.sigmoid(logits)
 
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the distributions the scores stand for."""
+        if self.single:
+            return softmax_divergence(first, second)
+        return super().divergence(first, second)
+
     def _pull(self, logits: Tensor, context: Context) -> Tensor | float:
         absent = context.get("soft_targets") is None
         if absent and ("soft_targets" in context or not self.training):
@@ -75,3 +95,86 @@ class SoftTargetLoss(Loss):
         guess = torch.softmax(logits, dim=1) if self.auxiliary == "softmax" else logits.sigmoid()
         distance: Tensor = (soft - guess).square().mean(dim=1)
         return self.alpha * distance
+
+
+class KeywordSmoothingLoss(_SoftTargetLoss):
+    """KWLS loss: pulls towards soft labels made of the document's keywords; choose it where words
+    tell labels apart and labels are few per document.
+
+    ``mean_i [hard_i + alpha/C * sum_j (d_ij - softmax(z_i)_j)^2] / (2 (1 + alpha)^2)`` (eq. 9). The
+    hard loss is softmax cross-entropy (``task="single"``) or the sum over labels of bce. The authors'
+    code has a second head, and twice the value. On multi-label data the hard sum outweighs the pull:
+    alpha is worth a sweep. Soft targets belong to training documents; in evaluation mode they may be
+    left out, and in training ``None`` in their place trains with the hard loss alone, as section 5.7
+    does before it switches them on.
+
+    Shapes: logits, targets and soft targets B x C, targets 0 or 1; value scalar.
+
+    >>> loss, targets = KeywordSmoothingLoss(task="single"), torch.tensor([[1.0, 0.0]])
+    >>> soft_targets = torch.tensor([[0.75, 0.25]])
+    >>> loss(torch.zeros(1, 2), targets, {"soft_targets": soft_targets}).item()  # (ln 2 + 1/16) / 8
+    0.0944...
+    """
+
+    name = "kwls"
+    title = "Keyword label smoothing"
+    choose_when = "words tell labels apart and labels are few per document"
+    paper = f"{KWLS}, eq. 9"
+
+
+class TfidfSmoothingLoss(_SoftTargetLoss):
+    """LS-TFIDF loss: as ``kwls`` with soft labels made of TF-IDF weights; choose it as a plainer
+    baseline for ``kwls``.
+
+    The value is that of :class:`KeywordSmoothingLoss` (eq. 9), d from TF-IDF (section 5.2).
+
+    Shapes: logits, targets and soft targets B x C, targets 0 or 1; value scalar.
+
+    >>> loss, targets = TfidfSmoothingLoss(task="single"), torch.tensor([[1.0, 0.0]])
+    >>> loss.eval()(torch.zeros(1, 2), targets).item()  # ln 2 / 8
+    0.0866...
+    """
+
+    name = "ls_tfidf"
+    title = "TF-IDF label smoothing"
+    choose_when = "a plainer kwls to compare with"
+    paper = f"{KWLS}, section 5.2"
+
+
+class ClassicSmoothingLoss(_SoftTargetLoss):
+    """LS-Classic loss: as ``kwls`` with uniformly smoothed labels; choose it where labels are noisy.
+
+    The value is that of :class:`KeywordSmoothingLoss` (eq. 9) with
+    ``d = (1 - eps) * y / |y| + eps / C`` (section 5.2; Szegedy et al. 2016).
+
+    Shapes: logits, targets and soft targets B x C, targets 0 or 1; value scalar.
+
+    >>> loss, targets = ClassicSmoothingLoss(task="single"), torch.tensor([[1.0, 0.0]])
+    >>> loss.eval()(torch.zeros(1, 2), targets).item()  # ln 2 / 8
+    0.0866...
+    """
+
+    name = "ls_classic"
+    title = "Classic label smoothing"
+    choose_when = "labels are noisy"
+    paper = f"{KWLS}, section 5.2"
+
+
+class DistillationLoss(_SoftTargetLoss):
+    """LS-Distill loss: as ``kwls`` with the predictions of a trained baseline; choose it where that
+    baseline knows which labels are alike.
+
+    The value is that of :class:`KeywordSmoothingLoss` (eq. 9) with ``d = softmax`` of the baseline's
+    logits (section 5.2).
+
+    Shapes: logits, targets and soft targets B x C, targets 0 or 1; value scalar.
+
+    >>> loss, targets = DistillationLoss(task="single"), torch.tensor([[1.0, 0.0]])
+    >>> loss.eval()(torch.zeros(1, 2), targets).item()  # ln 2 / 8
+    0.0866...
+    """
+
+    name = "ls_distill"
+    title = "Distilled labels"
+    choose_when = "a trained baseline knows which labels are alike"
+    paper = f"{KWLS}, section 5.2"

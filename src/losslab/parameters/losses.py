@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 from pydantic.functional_validators import AfterValidator
 
-from losslab.losses import LOSSES, Option
+from losslab.losses import LOSSES, Hyperparameter
 from losslab.parameters.base import Settings
 
 Task = Literal["multi", "single"]
@@ -38,17 +38,16 @@ def losses_for_task(task: str) -> list[str]:
 def loss_model(name: str) -> type[Settings]:
     """The parameter model of a loss."""
     fields: dict[str, Any] = {
-        option: (_annotation(option, rule), rule.default)
-        for option, rule in LOSSES[name].options.items()
+        option: (_annotation(rule), rule.default) for option, rule in LOSSES[name].options().items()
     }
     return create_model(f"{name}_loss", __base__=Settings, **fields)
 
 
-def _annotation(name: str, option: Option) -> Any:
+def _annotation(option: Hyperparameter) -> Any:
     """The option's own check instead of pydantic's, so that both ways in tell the same."""
 
     def check(value: Any) -> Any:
-        option.check(name, value)
+        option.check(value)
         return float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
 
     return Annotated[Any, AfterValidator(check)]

@@ -1,8 +1,8 @@
 """parameters_supervision.yml: frequency groups, keywords, soft labels, label groups."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from losslab.parameters.base import Settings
 
@@ -38,25 +38,35 @@ class KeywordSettings(Settings):
     b: float = Field(ge=0, le=1, description="BM25 length normalization, labels")
     k2: float = Field(gt=0, description="BM25 term-frequency saturation, documents")
 
+    @property
+    def tokenization(self) -> dict[str, Any]:
+        """The options that say how texts become words."""
+        return self.model_dump(include={"lowercase", "token_pattern", "segmenter"})
+
 
 class SoftLabelSettings(Settings):
     """Settings of the other soft labels."""
 
     eps: float = Field(ge=0, le=1, description="classic: the share spread over all labels")
     tf: Literal["log", "raw"] = Field(description="TF-IDF: ln(1 + f), or f")
+    soft_zlpr: Literal["classic", "keywords"] = Field(
+        description="what the targets of soft_zlpr are smoothed towards: uniform, or kwls's labels"
+    )
 
 
 class LabelGroupSettings(Settings):
     """How labels are grouped for ``mask_label``."""
 
-    by: Literal["communities", "prefix", "coarse", "polarity", "file", "none"]
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    by: Literal["communities", "prefix", "coarse", "polarity", "listed", "none"]
     separator: str = Field(min_length=1, description="for prefix and coarse")
-    file: str | None = Field(description="a YAML file: group name, list of labels")
+    groups: dict[str, list[str]] | None = Field(description="labels by group, for listed")
     seed: int = Field(ge=0, description="of the communities")
     resolution: float = Field(gt=0, description="of the communities: more make them smaller")
 
     @model_validator(mode="after")
-    def _file_is_named(self) -> "LabelGroupSettings":
-        if self.by == "file" and self.file is None:
-            raise ValueError("by: file needs file, the path of a YAML file")
+    def _groups_are_listed(self) -> "LabelGroupSettings":
+        if self.by == "listed" and not self.groups:
+            raise ValueError("by: listed needs groups, a list of labels for each group's name")
         return self

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, Field, ValidationError, create_model
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from losslab.data.readers import READERS, reader_options
 from losslab.errors import ParameterError
@@ -31,6 +31,7 @@ class Parameters(Settings):
     """Every parameter but the reader's options and the losses'."""
 
     dataset: str
+    losses: list[str] | None
     reader: str | None
     task: Task
     max_rejected: float = Field(ge=0, le=1)
@@ -50,6 +51,15 @@ class Parameters(Settings):
     threshold_grid: ThresholdGrid
     primary_rule: Rule
     report: ReportSettings
+
+    @model_validator(mode="after")
+    def _losses_fit(self) -> "Parameters":
+        for name in self.losses or ():
+            if name not in LOSSES:
+                raise ValueError(did_you_mean("loss", name, LOSSES))
+            if self.task not in LOSSES[name].tasks:
+                raise ValueError(f"losses: {name} does not fit {self.task}-label data")
+        return self
 
 
 @cache
@@ -111,6 +121,8 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
     values["recipe"] = recipes[checked.recipe]
+    if checked.losses and checked.report.reference not in checked.losses:
+        values["report"]["reference"] = checked.losses[0]
     for name in LOSSES:
         values[namespace(name)] = {"name": name, "options": values[namespace(name)]}
     return values
@@ -118,7 +130,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
 
 def _explain(fault: Any, model: type[BaseModel]) -> str:
     path = [str(part) for part in fault["loc"]]
-    shown = [*path[:3], *path[4:]] if path[0] == "recipes" and path[2:3] == ["model"] else path
+    shown = [*path[:3], *path[4:]] if path[:1] + path[2:3] == ["recipes", "model"] else path
     name = ".".join(shown)  # without the tag of the union
     if fault["type"] == "extra_forbidden":
         prefix = "".join(f"{part}." for part in shown[:-1])
@@ -133,7 +145,7 @@ def _explain(fault: Any, model: type[BaseModel]) -> str:
     if fault["type"] == "missing":
         return f"parameter '{name}' is not set"
     if fault["type"] == "value_error":
-        return f"parameter '{name}': {fault['ctx']['error']}"
+        return f"parameter '{name}': {fault['ctx']['error']}" if name else str(fault["ctx"]["error"])
     return f"parameter '{name}': {fault['msg']}, got {fault['input']!r}"
 
 

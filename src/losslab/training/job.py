@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from losslab.evaluation import judge_epoch
 from losslab.features.inputs import Arrays
 from losslab.losses import LOSSES, LabelStatistics, build_loss
-from losslab.models.build import build_model
+from losslab.models.text_model import build_model
 from losslab.parameters.losses import LossSettings
 from losslab.parameters.training import Recipe, SelectBy
 from losslab.supervision import group_indices
@@ -65,7 +65,8 @@ def describe_job(
 ) -> TrainingJob:
     """The job of a loss; ``judging``: labels, threshold grid and the metric to select by."""
     known = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
-    groups = group_indices(label_statistics["groups"])
+    members = group_indices(label_statistics["groups"])
+    groups = {name: tuple(indices) for name, indices in members.items()}
     return TrainingJob(
         loss=loss, recipe=recipe, **known, frequency_groups=groups, task=task, **judging
     )
@@ -75,7 +76,8 @@ def run_seeds(
     job: TrainingJob, data: TrainingData, seeds: range, failures: Path | None = None
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
     """Train once per seed: the weights of each best epoch by ``seed_<n>/<name>``, and all histories."""
-    weights, histories = {}, []
+    weights: dict[str, np.ndarray] = {}
+    histories = []
     for seed in seeds:
         fitted = run_job(job.model_copy(update={"seed": seed}), data, failures)
         weights |= {f"seed_{seed}/{name}": w.numpy() for name, w in fitted.weights.items()}
@@ -109,14 +111,11 @@ def load_network(
 
 def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
     """The recipe's model and the loss, fresh."""
-    spec, options = LOSSES[job.loss.name], dict(job.loss.options)
-    if "task" in spec.options:  # the corpus decides
-        options["task"] = job.task
     known = LabelStatistics(job.frequencies, job.documents, job.mu)
     return ModelWithLoss(
-        build_model(job.recipe.model, features, labels=len(job.frequencies)),
-        build_loss(job.loss.name, known, groups=groups, **options),
-        needs_second_pass="second_logits" in spec.needs,
+        build_model(job.recipe.model, features, num_labels=len(job.frequencies)),
+        build_loss(job.loss.name, known, groups=groups, task=job.task, **job.loss.options),
+        needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
         regularizers=job.recipe.training.regularizers,
     )
 
@@ -132,21 +131,19 @@ def run_job(job: TrainingJob, data: TrainingData, failures: Path | None = None) 
 
 def run_here(job: TrainingJob, data: TrainingData, failures: Path | None = None) -> Fitted:
     """Train in this process, which may be one of several."""
-    rows = {"targets": data.targets, "ids": data.ids}
-    train = SplitDataset(data.features, rows=data.train, context=data.context, **rows)
-    validation = SplitDataset(data.features, rows=data.validation, **rows)
+    split = partial(SplitDataset, data.features, data.targets, ids=data.ids)
     grid = None if job.grid is None else np.array(job.grid)
     groups = {name: np.array(part, dtype=int) for name, part in job.frequency_groups.items()}
     return fit(
         lambda: build_network(job, data.features, data.groups),
-        train,
-        validation,
+        split(data.train, context=data.context),
+        split(data.validation),
         settings=job.recipe.training,
-        judge=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
+        compute_metrics=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
         name=job.loss.name,
         seed=job.seed,
         select_by=job.select_by,
-        whole_batch=LOSSES[job.loss.name].whole_batch,
+        batchwise=LOSSES[job.loss.name].batchwise,
         labels=job.labels,
-        folder=failures,
+        failures=failures,
     )

@@ -1,1 +1,1 @@
-"""Raw files: from a mirror, from their publisher, or with the steps a licence leaves to the user."""
+"""Raw files from a mirror or their publisher, or the manual steps that a licence requires."""

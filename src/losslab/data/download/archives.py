@@ -1,4 +1,4 @@
-"""Archives, unpacked so that no member lands outside their folder."""
+"""Safe extraction of archives: no member outside the folder, no links, no devices."""
 
 import bz2
 import gzip
@@ -10,17 +10,17 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PureWindowsPath
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
-SINGLE: dict[str, Callable[..., IO[bytes]]] = {
+SINGLE: dict[str, Callable[[Path], Any]] = {
     ".gz": gzip.open,
     ".xz": lzma.open,
     ".bz2": bz2.open,
 }
-"""Compressed files that hold one file."""
+"""Formats of a single compressed file."""
 TARS = (".tar", ".tgz", ".txz", *(f".tar{suffix}" for suffix in SINGLE))
 LIMIT = 16 * 2**30
-"""Bytes an archive may unpack to; the largest of our datasets takes five thousand million."""
+"""Maximal extracted size in bytes; the largest dataset takes 5 GB."""
 BROKEN = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -28,25 +28,25 @@ BROKEN = (
     zlib.error,
     gzip.BadGzipFile,
     EOFError,
-    NotImplementedError,  # zipfile, on a compression it does not know
-    RuntimeError,  # zipfile, on a password
+    NotImplementedError,  # zipfile: unknown compression
+    RuntimeError,  # zipfile: password
 )
 LITTER = ("__MACOSX", ".DS_Store")
 
 
 class ArchiveError(Exception):
-    """An archive that is broken or not to be trusted."""
+    """A corrupt or unsafe archive."""
 
 
 class Member(NamedTuple):
-    """A member of an archive; ``open`` is None for a folder."""
+    """A member of an archive; ``open`` is None for a directory."""
 
     name: str
-    open: Callable[[], IO[bytes]] | None
+    open: Callable[[], Any] | None
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of that name is unpacked.
+    """Whether a file of that name is extracted.
 
     >>> is_archive("reuters21578.tar.gz"), is_archive("train.tsv")
     (True, False)
@@ -55,27 +55,27 @@ def is_archive(name: str) -> bool:
 
 
 def unpack(archive: Path, folder: Path, limit: int = LIMIT) -> Path:
-    """Unpack into the new ``folder``; the only folder at an archive's top is what is returned.
+    """Extract into the new ``folder``; returns it, or the single top-level folder in it.
 
     Raises:
-        ArchiveError: a member is outside the folder, a link or a device, the bytes are more than
-            ``limit``, or the archive is broken; ``folder`` is then to be thrown away.
+        ArchiveError: a member is outside the folder, a link or a device, the extracted size exceeds
+            ``limit``, or the archive is corrupt; ``folder`` is then incomplete.
     """
     folder.mkdir(parents=True)
-    left = limit
+    remaining = limit
     try:
         for member in _members(archive):
-            left -= _write(member, folder, left)
+            remaining -= _write(member, folder, remaining)
     except (*BROKEN, OSError) as error:
-        if isinstance(error, OSError) and error.errno:  # the disk's fault, not the archive's
+        if isinstance(error, OSError) and error.errno:  # a disk error
             raise
         raise ArchiveError(
-            f"{archive.name} is not a whole archive: {_why(archive, error)}"
+            f"{archive.name} is not a complete archive: {_cause(archive, error)}"
         ) from error
-    inside = list(folder.iterdir())
-    if not inside or not archive.stat().st_size:
-        raise ArchiveError(f"{archive.name} is not a whole archive: it is empty")
-    return inside[0] if len(inside) == 1 and inside[0].is_dir() else folder
+    entries = list(folder.iterdir())
+    if not entries or not archive.stat().st_size:
+        raise ArchiveError(f"{archive.name} is not a complete archive: it is empty")
+    return entries[0] if len(entries) == 1 and entries[0].is_dir() else folder
 
 
 def _members(archive: Path) -> Iterator[Member]:
@@ -107,8 +107,8 @@ def _tar_members(archive: Path) -> Iterator[Member]:
             yield Member(info.name, opened)
 
 
-def _write(member: Member, folder: Path, left: int) -> int:
-    """Write a member; returns its bytes, which are counted as they come, not as they are declared."""
+def _write(member: Member, folder: Path, limit: int) -> int:
+    """Write a member; returns its true size, which may differ from the declared one."""
     path = _inside(folder, member.name)
     if path is None:
         return 0
@@ -118,15 +118,15 @@ def _write(member: Member, folder: Path, left: int) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     with member.open() as source, path.open("wb") as target:
         while chunk := source.read(2**18):
-            if target.tell() + len(chunk) > left:
+            if target.tell() + len(chunk) > limit:
                 raise ArchiveError(_refused(member.name, "makes it larger than the limit"))
             target.write(chunk)
         return target.tell()
 
 
 def _inside(folder: Path, name: str) -> Path | None:
-    """The path of a member, None for what desktops leave in archives."""
-    path = PureWindowsPath(name)  # splits at both kinds of slash and knows drives
+    """The path of a member; None for desktop metadata."""
+    path = PureWindowsPath(name)  # handles both slashes and drives
     if path.drive or path.root or ".." in path.parts or "\0" in name:
         raise ArchiveError(_refused(name, "would land outside the folder"))
     if not path.parts or path.parts[0] in LITTER or path.name in LITTER:
@@ -138,18 +138,18 @@ def _refused(name: str, reason: str) -> str:
     return f"the archive is refused: its member {name[:200]!r} {reason}"
 
 
-def _why(archive: Path, error: Exception) -> str:
+def _cause(archive: Path, error: Exception) -> str:
     with archive.open("rb") as file:
         start = file.read(64).lstrip().lower()
     if start.startswith((b"<!doctype", b"<html")):
         return "the server sent a web page"
-    return str(error) or "it ends too early"
+    return str(error) or "unexpected end of file"
 
 
 def merge(folder: Path, target: Path, wanted: str = "") -> None:
-    """Move what is in ``folder``, or in the folder ``wanted`` of it, into ``target``."""
+    """Move the content of ``folder``, or of its subfolder ``wanted``, into ``target``."""
     if not (folder / wanted).is_dir():
-        found = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
-        raise ArchiveError(f"the archive has no folder {wanted}, found {found}")
+        names = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
+        raise ArchiveError(f"the archive has no folder {wanted}, found {names}")
     for path in (folder / wanted).iterdir():
         shutil.move(path, target / path.name)

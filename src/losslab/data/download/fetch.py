@@ -1,7 +1,7 @@
-"""Getting the raw files of a dataset: from a mirror, its publisher, or with words of advice.
+"""Fetch the raw files of a dataset from a mirror or its publisher.
 
-The folder of a dataset appears whole or not at all. Downloads lie in a hidden folder beside it until
-then, so that an interrupted fetch goes on where it stopped.
+The folder of a dataset is created atomically. Until then downloads are kept in a hidden folder beside
+it, so that an interrupted fetch resumes.
 """
 
 import json
@@ -18,84 +18,81 @@ from losslab.data.download.archives import ArchiveError, is_archive, merge, unpa
 from losslab.data.download.origins import (
     ByHandError,
     Downloads,
-    Ways,
+    FetchOptions,
     from_mirror,
     from_publisher,
 )
-from losslab.data.download.raw_folder import is_there, origin_file
+from losslab.data.download.raw_folder import has_files, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.errors import FetchError
 
-__all__ = ["ByHandError", "Ways", "fetch"]
+__all__ = ["ByHandError", "FetchOptions", "fetch"]
 
 logger = logging.getLogger(__name__)
-DEFAULT_WAYS = Ways()
+DEFAULT_OPTIONS = FetchOptions()
 DOWNLOADS, REPLACED = "downloads", "replaced"
 
 
 def fetch(
-    dataset: str, raw: Path, ways: Ways = DEFAULT_WAYS, *, force: bool = False
+    dataset: str, raw: Path, options: FetchOptions = DEFAULT_OPTIONS, *, force: bool = False
 ) -> Path | None:
-    """The folder ``raw/<dataset>`` with its raw files; None where a dataset needs none.
+    """Fetch into ``raw/<dataset>`` and return this folder; None for a dataset without raw files.
 
     Raises:
-        ByHandError: the data are behind a log-in or a licence.
-        FetchError: they could not be had.
+        ByHandError: a log-in or a licence is required.
+        FetchError: the download failed.
     """
     source, folder = SOURCES[dataset], raw / dataset
     if source.ready:
         logger.info("%s: nothing to fetch, it %s", dataset, source.ready)
         return None
-    if is_there(folder) and not force:
+    if has_files(folder) and not force:
         logger.info("%s: already at %s (--force fetches it again)", dataset, folder)
         return folder
-    with _explained(dataset), _working_folder(folder, afresh=force) as work:
-        found = from_mirror(dataset, ways, work / DOWNLOADS)
-        downloads, origin = found or from_publisher(dataset, folder, ways, work / DOWNLOADS)
-        files = _raw_files(downloads, work, ways.limit)
+    with _translate_errors(dataset), _working_folder(folder, clean=force) as work:
+        mirrored = from_mirror(dataset, options, work / DOWNLOADS)
+        downloads, origin = mirrored or from_publisher(dataset, folder, options, work / DOWNLOADS)
+        files = _raw_files(downloads, work, options.limit)
         origin_file(folder).write_text(json.dumps(asdict(origin), indent=2), encoding="utf-8")
-        _put_in_place(files, folder)
+        _install(files, folder)
         shutil.rmtree(work / DOWNLOADS, ignore_errors=True)
     return folder
 
 
 @contextmanager
-def _explained(dataset: str) -> Iterator[None]:
-    """Turn what may go wrong into one line."""
+def _translate_errors(dataset: str) -> Iterator[None]:
+    """Raise download, archive and disk errors as FetchError."""
     from losslab.data.download.http import DownloadError
 
     try:
         yield
     except DownloadError as error:
-        advice = "call the same command again to go on, or see docs/data.md"
+        advice = "repeat the command to resume, or see docs/data.md"
         raise FetchError(f"{dataset}: {error}; {advice}") from error
     except (ArchiveError, OSError) as error:
-        raise FetchError(f"{dataset}: {error}; nothing was put in place") from error
+        raise FetchError(f"{dataset}: {error}; no files were installed") from error
 
 
 @contextmanager
-def _working_folder(folder: Path, *, afresh: bool) -> Iterator[Path]:
-    """A hidden folder beside the dataset's own, for one process at a time.
-
-    What was downloaded stays in it after a failure; what was unpacked does not.
-    """
+def _working_folder(folder: Path, *, clean: bool) -> Iterator[Path]:
+    """A locked, hidden folder beside the dataset's; after a failure it keeps the downloads."""
     work = folder.with_name(f".{folder.name}.part")
     (work / DOWNLOADS).mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(work / ".lock", timeout=0):
             _restore(folder, work)
-            _tidy(work, keep_downloads=not afresh)
+            _clean_up(work, keep_downloads=not clean)
             try:
                 yield work
             finally:
-                _tidy(work)
+                _clean_up(work)
                 if not any(path.stat().st_size for path in work.rglob("*") if path.is_file()):
                     shutil.rmtree(work)
     except Timeout:
-        raise FetchError(f"another command fetches {folder.name} into {work}; wait") from None
+        raise FetchError(f"another command is fetching {folder.name} into {work}") from None
 
 
-def _tidy(work: Path, *, keep_downloads: bool = True) -> None:
+def _clean_up(work: Path, *, keep_downloads: bool = True) -> None:
     for path in work.iterdir():
         if path.is_symlink():
             path.unlink()
@@ -104,7 +101,7 @@ def _tidy(work: Path, *, keep_downloads: bool = True) -> None:
 
 
 def _raw_files(downloads: Downloads, work: Path, limit: int) -> Path:
-    """A folder with the files and what is in the archives; a broken download is thrown away."""
+    """A folder of the files and the archives' contents; a corrupt download is deleted."""
     files = work / "files"
     files.mkdir()
     for download, wanted in downloads.items():
@@ -114,15 +111,15 @@ def _raw_files(downloads: Downloads, work: Path, limit: int) -> Path:
         try:
             merge(unpack(download, work / "unpacked", limit), files, wanted)
         except ArchiveError:
-            if work in download.parents:  # so that the next call gets it anew
+            if work in download.parents:  # to be downloaded again
                 download.unlink()
             raise
         shutil.rmtree(work / "unpacked")
     return files
 
 
-def _put_in_place(files: Path, folder: Path) -> None:
-    """Rename the folder into place; old files go only when the new ones are there."""
+def _install(files: Path, folder: Path) -> None:
+    """Rename the folder into place; old files are restored if that fails."""
     if folder.exists():
         folder.rename(files.with_name(REPLACED))
     try:
@@ -133,6 +130,6 @@ def _put_in_place(files: Path, folder: Path) -> None:
 
 
 def _restore(folder: Path, work: Path) -> None:
-    """Put old files back that were to be replaced when a fetch was killed."""
+    """Restore old files after a fetch that was killed while replacing them."""
     if (work / REPLACED).exists() and not folder.exists():
         (work / REPLACED).rename(folder)

@@ -1,4 +1,4 @@
-"""Files from the web, with pooch: checked, tried again, continued where a connection broke."""
+"""HTTP downloads with pooch: sha256 check, retries, resume."""
 
 import logging
 from pathlib import Path
@@ -10,47 +10,50 @@ from requests import HTTPError, RequestException, Response, Timeout
 from losslab.data.download.sources import Download
 
 GONE = (401, 403, 404, 410)
-"""Answers that do not change when one asks again."""
+"""Status codes that are not retried."""
 
-pooch.get_logger().setLevel(logging.WARNING)  # it tells each download to standard error
+pooch.get_logger().setLevel(logging.WARNING)  # it logs each download to stderr
 
 
 class DownloadError(Exception):
-    """No address gave the file; the message has a reason for each."""
+    """A download that failed at every address; the message has the reason for each."""
 
 
 class NotThereError(DownloadError):
-    """The server says that it has no such file, or not for us."""
+    """A file that the server does not have or does not permit to download."""
 
 
-class ResumingDownloader(pooch.HTTPDownloader):
-    """pooch's downloader, which keeps what came through and next time asks for the rest only.
+class ResumingDownloader:
+    """A pooch downloader that resumes a partial download (HTTP Range, If-Range).
 
-    ``part`` holds the bytes, a file beside it the server's mark of the version they belong to.
+    ``part`` has the bytes so far, a file beside it the ETag of their version.
     """
 
-    def __init__(self, part: Path, **options: Any) -> None:
-        super().__init__(chunk_size=2**16, **options)
+    def __init__(self, part: Path, *, timeout: float, progress: bool) -> None:
         self.part = part
-        self.mark = part.with_name(f"{part.name}.etag")
+        self.etag_file = part.with_name(f"{part.name}.etag")
+        self.options = {"timeout": timeout, "progressbar": progress}
 
-    def __call__(self, url: str, output_file: Any, pooch: Any, check_only: bool = False) -> None:
+    def __call__(self, url: str, output_file: Any, cache: Any, check_only: bool = False) -> None:
         """Download ``url`` to ``output_file``."""
         with self.part.open("ab") as file:
-            self.kwargs["headers"] = self._headers(file.tell())
-            self.kwargs["hooks"] = {"response": lambda response, **_: self._begin(file, response)}
-            super().__call__(url, file, pooch)
+            headers = self._headers(file.tell())
+            hooks = {"response": lambda response, **_: self._begin(file, response)}
+            download = pooch.HTTPDownloader(
+                chunk_size=2**16, headers=headers, hooks=hooks, **self.options
+            )
+            download(url, file, cache)
         self.part.replace(output_file)
-        self.mark.unlink(missing_ok=True)
+        self.etag_file.unlink(missing_ok=True)
 
     def _headers(self, start: int) -> dict[str, str]:
-        plain = {"Accept-Encoding": "identity"}  # a server's own compression would hide the bytes
-        if not start or not self.mark.exists():
-            return plain
-        return {**plain, "Range": f"bytes={start}-", "If-Range": self.mark.read_text()}
+        headers = {"Accept-Encoding": "identity"}  # with compression, offsets would not be bytes
+        if not start or not self.etag_file.exists():
+            return headers
+        return {**headers, "Range": f"bytes={start}-", "If-Range": self.etag_file.read_text()}
 
     def _begin(self, file: BinaryIO, response: Response) -> None:
-        """Go on with the part, or begin anew where the server sends the file from its start."""
+        """Resume, or restart if the server sends the whole file."""
         if response.status_code in GONE:
             raise NotThereError(f"{response.url} answered {response.status_code} {response.reason}")
         sent = response.headers.get("Content-Range", "")
@@ -60,22 +63,24 @@ class ResumingDownloader(pooch.HTTPDownloader):
             return
         file.truncate(0)
         etag = response.headers.get("ETag", "")
-        if response.status_code == 200 and etag.startswith('"'):  # a weak one promises no bytes
-            self.mark.write_text(etag)
+        if response.status_code == 200 and etag.startswith(
+            '"'
+        ):  # a weak ETag does not identify bytes
+            self.etag_file.write_text(etag)
         else:
-            self.mark.unlink(missing_ok=True)
+            self.etag_file.unlink(missing_ok=True)
         if response.status_code == 206:
-            raise RequestException("the server sent another part than was asked for")
+            raise RequestException("the server sent another range than requested")
 
 
 def download(
     wanted: Download, folder: Path, *, timeout: float, retries: int, progress: bool = False
 ) -> Path:
-    """The file in ``folder``: as it lies there, or from the first address that gives it.
+    """The file in ``folder``, downloaded from the first address that works unless present.
 
     Raises:
-        DownloadError: with what went wrong at each address.
-        NotThereError: none of the addresses has it.
+        DownloadError: every address failed.
+        NotThereError: no address has the file.
     """
     failures: list[DownloadError] = []
     for address in wanted.addresses:
@@ -101,14 +106,14 @@ def _retrieve(
         retry_if_failed=retries,
     )
     part = folder / f".{wanted.name}.part"
-    downloader = ResumingDownloader(part, timeout=timeout, progressbar=progress)
+    downloader = ResumingDownloader(part, timeout=timeout, progress=progress)
     return Path(cache.fetch(wanted.name, downloader=downloader))
 
 
 def _reason(address: str, error: Exception, timeout: float) -> str:
-    if isinstance(error, Timeout) or "Read timed out" in str(error):  # the latter midway
-        return f"{address} gave no answer for {timeout:g} s"
-    if isinstance(error, HTTPError):
+    if isinstance(error, Timeout) or "Read timed out" in str(error):  # during the transfer
+        return f"{address} timed out after {timeout:g} s"
+    if isinstance(error, HTTPError) and error.response is not None:
         return f"{address} answered {error.response.status_code} {error.response.reason}"
     if "NewConnectionError" in str(error) or "NameResolutionError" in str(error):
         return f"{address} cannot be reached"

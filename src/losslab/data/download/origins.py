@@ -1,4 +1,4 @@
-"""The places raw files are taken from: a mirror, else their publishers."""
+"""Origins of raw files: a mirror, else the publisher."""
 
 import logging
 from collections.abc import Iterable
@@ -14,19 +14,19 @@ logger = logging.getLogger(__name__)
 
 
 class ByHandError(FetchError):
-    """A dataset that a user has to get; the message has the steps."""
+    """A dataset that must be fetched by hand; the message has the steps."""
 
 
 @dataclass(frozen=True)
-class Ways:
-    """How to reach the web, and whether to go elsewhere first.
+class FetchOptions:
+    """Mirror, timeout and limits of a fetch.
 
     Attributes:
-        mirror: a folder or address of ``<dataset>.tar.xz`` and ``samples/<dataset>.tar.xz``.
-        timeout: seconds without an answer or a byte.
-        retries: how often to try again after the first failure.
-        limit: bytes an archive may unpack to.
-        progress: whether to draw a bar.
+        mirror: a folder or URL of ``<dataset>.tar.xz`` and ``samples/<dataset>.tar.xz``.
+        timeout: of connection and read, in seconds.
+        retries: after the first failure.
+        limit: maximal extracted size of an archive in bytes.
+        progress: show a progress bar.
     """
 
     mirror: str | None = None
@@ -36,72 +36,76 @@ class Ways:
     progress: bool = False
 
     def download(self, wanted: Download, folder: Path) -> Path:
-        """The file at one of its addresses."""
-        from losslab.data.download.http import download  # pooch and requests, needed only here
+        """Download a file from one of its addresses."""
+        from losslab.data.download.http import download  # imports pooch and requests
 
-        settings = {"timeout": self.timeout, "retries": self.retries, "progress": self.progress}
-        return download(wanted, folder, **settings)
+        return download(
+            wanted, folder, timeout=self.timeout, retries=self.retries, progress=self.progress
+        )
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where the raw files of a dataset were taken from."""
+    """Origin of a dataset's raw files, kept as ``<dataset>.origin.json``."""
 
-    place: str
+    source: str
     sample: bool
     sha256: dict[str, str]
 
 
 Downloads = dict[Path, str]
-"""Files, and which folder of an archive is wanted, if not all of it."""
-Found = tuple[Downloads, Origin]
+"""Files, each with the subfolder of an archive to keep (empty: all)."""
 
 
-def from_mirror(dataset: str, ways: Ways, downloads: Path) -> Found | None:
-    """The archive of the mirror, complete or else a sample; None where it has neither."""
-    if not ways.mirror:
+def from_mirror(
+    dataset: str, options: FetchOptions, downloads: Path
+) -> tuple[Downloads, Origin] | None:
+    """The mirror's archive, complete or else a sample; None without either."""
+    if not options.mirror:
         return None
     for sample in (False, True):
-        place = f"{ways.mirror.rstrip('/')}/{'samples/' * sample}{dataset}.tar.xz"
-        archive = _archive_at(place, ways, downloads / ("sample" if sample else "complete"))
+        address = f"{options.mirror.rstrip('/')}/{'samples/' * sample}{dataset}.tar.xz"
+        archive = _archive_at(address, options, downloads / ("sample" if sample else "complete"))
         if archive:
             if sample:
                 logger.warning(
                     "%s: %s is a SAMPLE in the true format, too few rows for a result",
                     dataset,
-                    place,
+                    address,
                 )
-            return {archive: ""}, Origin(place, sample, _hashes([archive]))
-    logger.info("%s: not in the mirror %s, going to the publisher", dataset, ways.mirror)
+            return {archive: ""}, Origin(address, sample, _hashes([archive]))
+    logger.info("%s: not in the mirror %s, fetching from the publisher", dataset, options.mirror)
     return None
 
 
-def _archive_at(place: str, ways: Ways, folder: Path) -> Path | None:
+def _archive_at(address: str, options: FetchOptions, folder: Path) -> Path | None:
     from losslab.data.download.http import NotThereError
 
-    if not place.startswith(("http://", "https://")):
-        _check_mirror(Path(str(ways.mirror)))
-        return Path(place) if Path(place).is_file() else None
+    if not address.startswith(("http://", "https://")):
+        _check_mirror(Path(str(options.mirror)))
+        return Path(address) if Path(address).is_file() else None
     try:
-        return ways.download(Download(place.rpartition("/")[2], (place,)), folder)
+        return options.download(Download(address.rpartition("/")[2], (address,)), folder)
     except NotThereError:
         return None
 
 
 def _check_mirror(folder: Path) -> None:
     if not folder.is_dir():
-        raise FetchError(f"LOSSLAB_MIRROR names {folder}, which is no folder; correct or unset it")
+        raise FetchError(f"LOSSLAB_MIRROR is {folder}, which is not a folder; correct or unset it")
 
 
-def from_publisher(dataset: str, folder: Path, ways: Ways, downloads: Path) -> Found:
-    """The files of the publisher; ``folder`` is where they will go."""
+def from_publisher(
+    dataset: str, folder: Path, options: FetchOptions, downloads: Path
+) -> tuple[Downloads, Origin]:
+    """The publisher's files; ``folder`` is named in the manual steps."""
     wanted_files = SOURCES[dataset].downloads
     if not wanted_files:
         raise ByHandError(f"{dataset}: {advice(dataset, folder)}")
     files = {}
     for wanted in wanted_files:
         logger.info("%s: %s from %s", dataset, wanted.name, wanted.addresses[0])
-        files[ways.download(wanted, downloads)] = wanted.folder
+        files[options.download(wanted, downloads)] = wanted.folder
     hashes = _hashes(files)
     for wanted in wanted_files:
         if wanted.sha256 is None:

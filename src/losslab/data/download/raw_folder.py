@@ -1,4 +1,4 @@
-"""What lies in the folder of a dataset's raw files, and what to do where nothing does."""
+"""State of a dataset's raw folder, and how to fill it."""
 
 import json
 from pathlib import Path
@@ -6,21 +6,21 @@ from pathlib import Path
 from losslab.data.download.sources import SOURCES, Source
 
 
-def is_there(folder: Path) -> bool:
-    """Whether a dataset's folder has anything in it."""
+def has_files(folder: Path) -> bool:
+    """Whether the folder exists and is not empty."""
     return folder.is_dir() and any(folder.iterdir())
 
 
 def is_sample(folder: Path) -> bool:
-    """Whether what lies there was fetched as a sample."""
+    """Whether its files were fetched as a sample."""
     try:
-        return is_there(folder) and bool(json.loads(origin_file(folder).read_text())["sample"])
+        return has_files(folder) and bool(json.loads(origin_file(folder).read_text())["sample"])
     except (OSError, ValueError, KeyError):
         return False
 
 
 def advice(dataset: str, folder: Path) -> str:
-    """What to do to get a dataset.
+    """How to get a dataset: a command, or manual steps.
 
     >>> advice("reuters", Path("data/01_raw/reuters"))
     'kedro fetch reuters'
@@ -35,12 +35,12 @@ def advice(dataset: str, folder: Path) -> str:
 
 
 def origin_file(folder: Path) -> Path:
-    """Where it is written down from where the files of a folder were taken."""
+    """The JSON file with the origin of a raw folder."""
     return folder.with_name(f"{folder.name}.origin.json")
 
 
 def overview(raw: Path) -> list[dict[str, str]]:
-    """A row per dataset: its name, whether it is there, how to get it, its licence, what it is."""
+    """One row per dataset: name, availability, how to get it, licence, description."""
     return [
         {
             "dataset": name,
@@ -56,4 +56,4 @@ def overview(raw: Path) -> list[dict[str, str]]:
 def _state(source: Source, folder: Path) -> str:
     if is_sample(folder):
         return "sample"
-    return "yes" if source.ready or is_there(folder) else "no"
+    return "yes" if source.ready or has_files(folder) else "no"

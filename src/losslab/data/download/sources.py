@@ -1,7 +1,6 @@
-"""Where the raw files of each dataset come from, and what a user has to know about them.
+"""The table of datasets: description, licence, and download addresses or manual steps.
 
-A sha256 stands here only where it is known for certain; elsewhere it is None, and a fetch logs the
-one it found.
+Without a known sha256 it is None, and a fetch logs the actual one.
 """
 
 from dataclasses import dataclass
@@ -9,10 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Download:
-    """A file of a publisher: its addresses, tried in turn, and its name.
+    """A file of a publisher; its addresses are tried in turn.
 
-    Names that end like an archive's are unpacked, all others are kept as they are. ``folder`` is the
-    one folder of an archive that is wanted, where it has several.
+    Archives are extracted. ``folder``: the subfolder of an archive to keep (empty: all).
     """
 
     name: str
@@ -23,7 +21,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Source:
-    """How one gets a dataset: by ``downloads``, by hand (``steps``), or it is there (``ready``)."""
+    """A dataset with ``downloads``, manual ``steps``, or no need of either (``ready``)."""
 
     about: str
     licence: str
@@ -33,12 +31,12 @@ class Source:
 
     @property
     def way(self) -> str:
-        """Download, by hand or ready."""
+        """``download``, ``by hand`` or ``ready``."""
         return "ready" if self.ready else "download" if self.downloads else "by hand"
 
 
 def _files(base: str, **sha256: str | None) -> tuple[Download, ...]:
-    return tuple(Download(name, (f"{base}/{name}",), known) for name, known in sha256.items())
+    return tuple(Download(name, (f"{base}/{name}",), digest) for name, digest in sha256.items())
 
 
 def _github(repository: str) -> tuple[Download, ...]:

@@ -1,12 +1,15 @@
-"""Readers of public corpora: raw files in, documents with their labels out.
+"""Readers of public corpora: raw files in, documents with labels out.
 
-``READERS`` is the table to add a corpus to; a reader takes the folder of raw files, and options by
-name.
+To add a corpus, add its reader to ``READERS``: a function of the folder of raw files and of
+keyword-only options.
 """
 
 from collections.abc import Callable
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, create_model
 
 from losslab.data.corpus import Corpus
 from losslab.data.readers.aapd import read_aapd
@@ -19,7 +22,6 @@ from losslab.data.readers.imdb import read_imdb
 from losslab.data.readers.movie_posters import read_movie_posters
 from losslab.data.readers.numbered_classes import read_ag_news, read_dbpedia, read_yelp
 from losslab.data.readers.one_hot import read_archive, read_toxic
-from losslab.data.readers.options import options_of
 from losslab.data.readers.own import read_csv, read_jsonl
 from losslab.data.readers.patents import read_cnipa, read_uspto
 from losslab.data.readers.pubmed import read_pubmed
@@ -60,15 +62,38 @@ READERS: dict[str, Callable[..., Corpus]] = {
     "jsonl": read_jsonl,
 }
 
-PACKAGED = {
+FILE_READERS = ("csv", "jsonl")
+"""Readers of one's own file, whatever the dataset is called."""
+
+PACKAGED: dict[str, Callable[[], Path]] = {
     "cwe": packaged_folder,
 }
-"""Corpora that come with an installed package: where their raw files are."""
+"""Corpora that come with an installed package: the folder of their raw files."""
 
 
 def reader_options(reader: str) -> type[BaseModel]:
-    """The model of a reader's options: names, types and defaults as in its signature."""
+    """The pydantic model of a reader's options."""
     return options_of(READERS[reader])
 
 
-__all__ = ["PACKAGED", "READERS", "reader_options"]
+def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
+    """A pydantic model of ``reader``'s arguments without the first, its folder.
+
+    >>> def read(folder, *, depth: int = 4): ...
+    >>> options_of(read)().model_dump()
+    {'depth': 4}
+    """
+    hints = get_type_hints(reader, include_extras=True)
+    _, *arguments = signature(reader).parameters.values()
+    fields: dict[str, Any] = {
+        argument.name: (
+            hints.get(argument.name, Any),
+            ... if argument.default is Parameter.empty else argument.default,
+        )
+        for argument in arguments
+    }
+    strict = ConfigDict(extra="forbid", frozen=True)
+    return create_model(f"Options of {reader.__name__}", __config__=strict, **fields)
+
+
+__all__ = ["FILE_READERS", "PACKAGED", "READERS", "options_of", "reader_options"]

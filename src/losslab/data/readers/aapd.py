@@ -1,7 +1,7 @@
 """AAPD, arXiv abstracts with their subjects: line files of the release, or JSON.
 
-The release has ``text_train`` with an abstract a line beside ``label_train`` with its labels,
-separated by blanks. The JSON files are lists of ``text`` and ``label[]``, named ``…train.json``.
+The release has ``text_train`` with one abstract per line and ``label_train`` with its labels,
+separated by spaces. The JSON files are lists of ``text`` and ``label[]``, named ``…train.json``.
 """
 
 from collections import defaultdict
@@ -11,18 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    Row,
+    RowFault,
+    SourceLocation,
+    str_field,
+    str_list_field,
+)
 from losslab.data.readers.raw_text import json_document, parallel_lines
-from losslab.data.readers.rows import Document, Place, Row, RowFault, plain, plain_list
 from losslab.errors import CorpusError
 
 FILES = {"train": "train", "val": "validation", "test": "test"}
 
 
 def read_aapd(folder: Path) -> Corpus:
-    """Read the line files if there are any, otherwise the JSON files.
+    """Read the line files if there are any, else the JSON files.
 
-    Where JSON files have different beginnings, those count that have the most splits.
+    Of JSON files with different prefixes, those with the most splits are read.
     """
     collector = Collector(folder)
     line_files = [part for part in FILES if any(folder.glob(f"*_{part}"))]
@@ -30,34 +37,34 @@ def read_aapd(folder: Path) -> Corpus:
         rows = parallel_lines(folder / f"text_{part}", folder / f"label_{part}")
         collector.gather(rows, partial(_line, split=FILES[part]))
     json_files = {} if line_files else _json_files(folder)
-    known = _known_labels(json_files)
+    valid_labels = _valid_labels(json_files)
     for part, path in json_files.items():
-        collector.gather(json_entries(path), partial(_entry, split=FILES[part], known=known))
+        collector.gather(json_entries(path), partial(_entry, split=FILES[part], valid=valid_labels))
     return collector.corpus(files=[f"text_{part}" for part in line_files] or _names(json_files))
 
 
 def json_entries(path: Path) -> Iterator[Row]:
-    """The objects of a JSON list; an entry's line is its number."""
+    """The objects of a JSON list; the line of a location is the entry's number."""
     entries = json_document(path)
     if not isinstance(entries, list):
         raise CorpusError(f"{path}: expected a list of objects, found {str(entries)[:60]!r}")
     for number, entry in enumerate(entries, start=1):
         fault = None if isinstance(entry, dict) else RowFault("expected a JSON object")
-        yield Place(path, number), fault or entry
+        yield SourceLocation(path, number), fault or entry
 
 
 def _json_files(folder: Path) -> dict[str, Path]:
-    by_beginning: dict[str, dict[str, Path]] = defaultdict(dict)
+    by_prefix: dict[str, dict[str, Path]] = defaultdict(dict)
     for part in FILES:
         for path in sorted(folder.glob(f"*{part}.json")):
-            by_beginning[path.name.removesuffix(f"{part}.json")][part] = path
-    if not by_beginning:
+            by_prefix[path.name.removesuffix(f"{part}.json")][part] = path
+    if not by_prefix:
         raise CorpusError(f"{folder}: no file text_train or *train.json; expected the raw files")
-    return max(by_beginning.values(), key=len)
+    return max(by_prefix.values(), key=len)
 
 
-def _known_labels(json_files: Mapping[str, Path]) -> set[str] | None:
-    """The labels that ``…labels.json`` beside the files lists, if there is such a file."""
+def _valid_labels(json_files: Mapping[str, Path]) -> set[str] | None:
+    """The labels in ``…labels.json`` beside the files; None without such a file."""
     for part, path in json_files.items():
         listed = path.with_name(path.name.removesuffix(f"{part}.json") + "labels.json")
         if listed.exists():
@@ -75,16 +82,16 @@ def _names(files: Mapping[str, Path]) -> list[str]:
     return [path.name for path in files.values()]
 
 
-def _line(place: Place, fields: list[str], *, split: str) -> Document:
+def _line(location: SourceLocation, fields: list[str], *, split: str) -> Document:
     text, labels = fields
-    return Document(f"{split}-{place.line}", text, labels.split(), split)
+    return Document(f"{split}-{location.line}", text, labels.split(), split)
 
 
 def _entry(
-    place: Place, entry: Mapping[str, Any], *, split: str, known: set[str] | None
+    location: SourceLocation, entry: Mapping[str, Any], *, split: str, valid: set[str] | None
 ) -> Document:
-    labels = plain_list(entry, "label")
+    labels = str_list_field(entry, "label")
     for name in labels:
-        if known is not None and name not in known:
+        if valid is not None and name not in valid:
             raise RowFault(f"unknown label '{name[:60]}'")
-    return Document(f"{split}-{place.line}", plain(entry, "text"), labels, split)
+    return Document(f"{split}-{location.line}", str_field(entry, "text"), labels, split)

@@ -1,4 +1,4 @@
-"""The arXiv metadata snapshot: JSON lines with title, abstract and space-joined categories."""
+"""The arXiv metadata snapshot: JSON lines with title, abstract and space-separated categories."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -6,9 +6,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import json_lines, matching
-from losslab.data.readers.rows import Document, Place, joined, plain
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    SourceLocation,
+    join_parts,
+    str_field,
+)
+from losslab.data.readers.raw_text import glob_first, json_lines
 
 
 def read_arxiv(
@@ -19,14 +24,15 @@ def read_arxiv(
 ) -> Corpus:
     """Read the snapshot; ``category`` gives labels such as ``cs.LG``, ``archive`` such as ``cs``."""
     collector = Collector(folder)
-    for path in matching(folder, "arxiv-metadata*.json", "*.json"):
+    for path in glob_first(folder, "arxiv-metadata*.json", "*.json"):
         collector.gather(json_lines(path), partial(_article, part=part, labels=labels))
     return collector.corpus()
 
 
-def _article(_: Place, record: Mapping[str, Any], *, part: str, labels: str) -> Document:
+def _article(_: SourceLocation, record: Mapping[str, Any], *, part: str, labels: str) -> Document:
     wanted = ("title", "abstract") if part == "both" else (part,)
-    text = joined(*(" ".join(plain(record, name).split()) for name in wanted))
-    names = plain(record, "categories").split()
-    chosen = names if labels == "category" else [name.split(".")[0] for name in names]
-    return Document(plain(record, "id"), text, chosen)
+    text = join_parts(*(" ".join(str_field(record, name).split()) for name in wanted))
+    names = str_field(record, "categories").split()
+    if labels == "archive":
+        names = [name.split(".")[0] for name in names]
+    return Document(str_field(record, "id"), text, names)

@@ -6,15 +6,21 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import existing, lines, matching
-from losslab.data.readers.rows import Document, LeftOut, Place, RowFault, joined
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    ExcludedByRule,
+    RowFault,
+    SourceLocation,
+    join_parts,
+)
+from losslab.data.readers.raw_text import glob_first, lines, require_file
 
 FIELDS = 9
 
 
 class Movie(NamedTuple):
-    """What the metadata tells of a movie."""
+    """Title and genres of a movie."""
 
     title: str
     genres: list[str]
@@ -23,27 +29,27 @@ class Movie(NamedTuple):
 def read_cmu_movie(
     folder: Path, *, part: Literal["title", "abstract", "both"] = "abstract"
 ) -> Corpus:
-    """Read the movies that have both metadata and a summary, which is their ``abstract``."""
+    """Read the movies with metadata and a plot summary (their ``abstract``)."""
     collector = Collector(folder)
     movies = _movies(folder, collector)
-    for path in matching(folder, "plot_summaries*.txt"):
-        collector.gather(lines(existing(path)), partial(_summary, movies=movies, part=part))
+    for path in glob_first(folder, "plot_summaries*.txt"):
+        collector.gather(lines(require_file(path)), partial(_summary, movies=movies, part=part))
     corpus = collector.corpus()
-    corpus.notes["left_out"]["no summary"] = len(movies.keys() - set(corpus.documents["id"]))
+    corpus.notes["excluded"]["no summary"] = len(movies.keys() - set(corpus.documents["id"]))
     return corpus
 
 
 def _movies(folder: Path, collector: Collector) -> dict[str, Movie]:
     movies: dict[str, Movie] = {}
-    (path, *_) = matching(folder, "movie.metadata.tsv", "movie.metadata.tsv.gz")
-    for place, line in lines(existing(path)):
+    (path, *_) = glob_first(folder, "movie.metadata.tsv", "movie.metadata.tsv.gz")
+    for location, line in lines(require_file(path)):
         try:
             name, movie = _movie(line)
             if name in movies:
                 raise RowFault(f"duplicate id '{name}'")
             movies[name] = movie
         except RowFault as fault:
-            collector.reject(place, str(fault))
+            collector.reject(location, str(fault))
     return movies
 
 
@@ -62,12 +68,12 @@ def _movie(line: str | RowFault) -> tuple[str, Movie]:
     return fields[0], Movie(fields[2], list(genres.values()))
 
 
-def _summary(_: Place, line: str, *, movies: dict[str, Movie], part: str) -> Document:
+def _summary(_: SourceLocation, line: str, *, movies: dict[str, Movie], part: str) -> Document:
     name, tab, summary = line.partition("\t")
     if not tab:
         raise RowFault("expected 2 fields, found 1")
     if name not in movies:
-        raise LeftOut("no metadata")
+        raise ExcludedByRule("no metadata")
     texts = {"title": [movies[name].title], "abstract": [summary]}
-    text = joined(*texts.get(part, [movies[name].title, summary]))
+    text = join_parts(*texts.get(part, [movies[name].title, summary]))
     return Document(name, text, movies[name].genres)

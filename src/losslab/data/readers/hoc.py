@@ -1,7 +1,8 @@
 """Hallmarks of Cancer, and the chemical exposure corpus in the same layout.
 
-``text/ID.txt`` holds a sentence a line; ``labels/ID.txt`` a ``<`` before the labels of each sentence,
-joined by ``AND``. ``--`` is hierarchy, with a trailing one at an inner node; blank or NULL is none.
+``text/ID.txt`` has one sentence per line; ``labels/ID.txt`` a ``<`` before the labels of each
+sentence, joined by ``AND``. ``--`` separates levels, also after an inner node; blank or NULL: no
+label.
 """
 
 from collections.abc import Iterator
@@ -9,9 +10,15 @@ from pathlib import Path
 from typing import Literal
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import matching, text_fault, text_lines
-from losslab.data.readers.rows import Document, Place, Row, RowFault
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    Row,
+    RowFault,
+    SourceLocation,
+    text_fault,
+)
+from losslab.data.readers.raw_text import glob_first, text_lines
 
 Sentences = list[tuple[str, list[str]]]
 
@@ -22,17 +29,17 @@ def read_hoc(
     unit: Literal["abstract", "sentence"] = "abstract",
     labels: Literal["all", "top"] = "all",
 ) -> Corpus:
-    """Read every abstract, as one document or as one a sentence.
+    """Read every abstract, as one document or as one document per sentence.
 
-    ``all`` gives the labels as they stand (Hallmarks of Cancer: 36), ``top`` their first level (10).
+    ``labels``: ``all`` (Hallmarks of Cancer: 36), or ``top``, their first level (10).
     """
     collector = Collector(folder)
-    for path in matching(folder, "text/*.txt"):
+    for path in glob_first(folder, "text/*.txt"):
         annotations = folder / "labels" / path.name
         try:
             sentences = _sentences(path, annotations, top=labels == "top")
         except RowFault as fault:
-            collector.reject(Place(path, 1), str(fault))
+            collector.reject(SourceLocation(path, 1), str(fault))
         else:
             rows = _abstract(path, sentences) if unit == "abstract" else _each(path, sentences)
             collector.gather(rows, lambda _, document: document)
@@ -75,9 +82,9 @@ def _whole(path: Path) -> str:
 def _abstract(path: Path, sentences: Sentences) -> Iterator[Row]:
     text = "\n".join(text for text, _ in sentences)
     labels = sorted({name for _, names in sentences for name in names})
-    yield Place(path, 1), Document(path.stem, text, labels)
+    yield SourceLocation(path, 1), Document(path.stem, text, labels)
 
 
 def _each(path: Path, sentences: Sentences) -> Iterator[Row]:
     for number, (text, labels) in enumerate(sentences, start=1):
-        yield Place(path, number), Document(f"{path.stem}-{number}", text, labels)
+        yield SourceLocation(path, number), Document(f"{path.stem}-{number}", text, labels)

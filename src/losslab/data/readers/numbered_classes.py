@@ -1,19 +1,25 @@
-"""AG News, DBpedia and Yelp: CSV without a header, a class counted from 1, then the text's parts."""
+"""AG News, DBpedia and Yelp: CSV without header; a class id from 1, then the parts of the text."""
 
 from functools import partial
 from pathlib import Path
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import csv_rows, existing, matching, names
-from losslab.data.readers.rows import Document, Place, RowFault, joined, split_of
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    RowFault,
+    SourceLocation,
+    join_parts,
+    split_of,
+)
+from losslab.data.readers.raw_text import csv_rows, glob_first, names, require_file
 
 NEWLINES = {"\\": "\n"}
 YELP_ESCAPES = {"\\n": "\n", '\\"': '"'}
 
 
 def read_ag_news(folder: Path) -> Corpus:
-    """Read AG News: class, title, description; a backslash stands for a line's end."""
+    """Read AG News: class, title, description; a backslash is a line break."""
     return _read(folder, parts=2, escapes=NEWLINES)
 
 
@@ -23,25 +29,25 @@ def read_dbpedia(folder: Path) -> Corpus:
 
 
 def read_yelp(folder: Path) -> Corpus:
-    """Read Yelp: class, review. Its classes are stars and bear their number as a name."""
+    """Read Yelp: class, review; the class names are the numbers of stars."""
     return _read(folder, parts=1, escapes=YELP_ESCAPES)
 
 
 def _read(folder: Path, *, parts: int, escapes: dict[str, str]) -> Corpus:
-    """Read ``train.csv`` and ``test.csv``, or the one there is; ``classes.txt`` names the classes."""
-    listed = folder / "classes.txt"
-    classes = names(listed) if listed.exists() else None
+    """Read ``train.csv`` and ``test.csv``, or the one that exists; ``classes.txt`` has class names."""
+    names_file = folder / "classes.txt"
+    classes = names(names_file) if names_file.exists() else None
     collector = Collector(folder)
     both = (folder / "train.csv", folder / "test.csv")
-    files = [path for path in both if path.exists()] or matching(folder, "train.csv", "test.csv")
+    files = [path for path in both if path.exists()] or glob_first(folder, "train.csv", "test.csv")
     for path in files:
         parse = partial(_item, parts=parts, escapes=escapes, classes=classes)
-        collector.gather(csv_rows(existing(path)), parse)
+        collector.gather(csv_rows(require_file(path)), parse)
     return collector.corpus(files=[path.name for path in files])
 
 
 def _item(
-    place: Place,
+    location: SourceLocation,
     fields: list[str],
     *,
     parts: int,
@@ -50,11 +56,11 @@ def _item(
 ) -> Document:
     if len(fields) != 1 + parts:
         raise RowFault(f"expected {1 + parts} fields, found {len(fields)}")
-    text = joined(*fields[1:])
+    text = join_parts(*fields[1:])
     for escape, meaning in escapes.items():
         text = text.replace(escape, meaning)
     label = _class_name(fields[0].strip(), classes)
-    return Document(f"{place.path.stem}-{place.line}", text, [label], split_of(place.path))
+    return Document(f"{location.path.stem}-{location.line}", text, [label], split_of(location.path))
 
 
 def _class_name(number: str, classes: list[str] | None) -> str:

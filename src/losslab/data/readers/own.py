@@ -1,6 +1,6 @@
-"""One's own data: a CSV with a header, or JSON lines.
+"""User data: a CSV with a header, or JSON lines.
 
-Labels stand in one column, as a JSON list or as a separated list, or in one column each, one-hot.
+Labels are a JSON list or a separated list in one column, or one-hot in one column each.
 """
 
 import json
@@ -11,18 +11,18 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import csv_records, json_lines
-from losslab.data.readers.rows import (
+from losslab.data.readers.collector import (
     SPLIT_NAMES,
+    Collector,
     Document,
-    Place,
     Row,
     RowFault,
-    joined,
-    plain,
-    plain_value,
+    SourceLocation,
+    join_parts,
+    str_field,
+    str_value,
 )
+from losslab.data.readers.raw_text import csv_records, json_lines
 from losslab.errors import CorpusError
 
 ONE_HOT = {
@@ -40,7 +40,7 @@ Separator = Annotated[str, Field(min_length=1)]
 
 
 class Layout(NamedTuple):
-    """Which columns hold what."""
+    """The columns of text, labels, split and id."""
 
     text: Columns
     labels: Columns
@@ -68,17 +68,17 @@ def read_csv(
     """Read a CSV with a header, UTF-8 with or without a byte order mark.
 
     Args:
-        folder: where a relative ``file`` is looked for first; then in the working directory.
-        file: the file's name or path.
-        text: the column of the text, or several, joined line by line.
-        labels: one column with a JSON list or a separated list; several: one-hot, 0
-            or 1; an empty cell is 0.
+        folder: searched first for a relative ``file``, before the working directory.
+        file: name or path of the file.
+        text: the column of the text, or several, joined by line breaks.
+        labels: one column with a JSON list or a separated list, or several one-hot columns of
+            0 and 1; an empty cell is 0.
         separator: between the labels of a separated list.
-        split: the column that says train, validation or test; an empty cell leaves it open.
-        id: the column of the documents' names; without, they are named by their line.
+        split: the column of train, validation or test; empty: assigned later.
+        id: the column of document ids; default: ``row-<line>``.
     """
     layout = Layout(text, labels, separator, split, id)
-    path = _found(folder, file)
+    path = _resolve(folder, file)
     return _collect(folder, csv_records(path, layout.columns), layout)
 
 
@@ -92,9 +92,9 @@ def read_jsonl(
     split: str | None = None,
     id: str | None = None,  # noqa: A002 - the name of the option
 ) -> Corpus:
-    """Read a file with one JSON object a line; the options are those of ``read_csv``."""
+    """Read JSON lines; the options are those of ``read_csv``."""
     layout = Layout(text, labels, separator, split, id)
-    return _collect(folder, json_lines(_found(folder, file)), layout)
+    return _collect(folder, json_lines(_resolve(folder, file)), layout)
 
 
 def split_labels(cell: Any, separator: str) -> list[str]:
@@ -112,10 +112,10 @@ def split_labels(cell: Any, separator: str) -> list[str]:
         return [name for name in (part.strip() for part in cell.split(separator)) if name]
     if not isinstance(cell, list):
         raise RowFault(f"labels: expected a list or a string, found {str(cell)[:60]!r}")
-    return [plain_value(name, "labels") for name in cell]
+    return [str_value(name, "labels") for name in cell]
 
 
-def _found(folder: Path, file: str) -> Path:
+def _resolve(folder: Path, file: str) -> Path:
     for path in (folder / file, Path(file)):
         if path.exists() or Path(file).is_absolute():
             return path
@@ -123,12 +123,12 @@ def _found(folder: Path, file: str) -> Path:
 
 
 def _collect(folder: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
-    def document(place: Place, record: Mapping[str, Any]) -> Document:
+    def document(location: SourceLocation, record: Mapping[str, Any]) -> Document:
         for name in layout.columns:
             if name not in record:
                 raise RowFault(f"no field '{name}'")
-        text = joined(*(plain(record, name) for name in _listed(layout.text)))
-        name = f"row-{place.line}" if layout.id is None else plain(record, layout.id)
+        text = join_parts(*(str_field(record, name) for name in _listed(layout.text)))
+        name = f"row-{location.line}" if layout.id is None else str_field(record, layout.id)
         return Document(name, text, _labels(record, layout), _split(record, layout))
 
     collector = Collector(folder)

@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import json_lines, matching
-from losslab.data.readers.rows import (
+from losslab.data.readers.collector import (
+    Collector,
     Document,
-    Place,
     RowFault,
-    joined,
-    plain,
-    plain_list,
+    SourceLocation,
+    join_parts,
     split_of,
+    str_field,
+    str_list_field,
 )
+from losslab.data.readers.raw_text import glob_first, json_lines
 
 CODES = ("ipc", "ipc_codes", "codes", "labels")
 Part = Literal["title", "abstract", "both"]
@@ -31,35 +31,37 @@ def read_cnipa(folder: Path, *, part: Part = "both", depth: Depth = 4) -> Corpus
 
 
 def read_uspto(folder: Path, *, part: Part = "both", depth: Depth = 4) -> Corpus:
-    """Read every ``.json`` or ``.jsonl`` file; one named after a split gives its patents to it.
+    """Read every ``.json`` or ``.jsonl`` file; a split in a file's name is the split of its patents.
 
     Args:
         folder: the folder of raw files.
-        part: which part of a patent is the text.
-        depth: to how many characters codes are cut: 1 section, 3 class, 4 subclass. Four give the
-            some 620 labels of the ZLPR paper. Label ids that are numbers are not cut.
+        part: the part of a patent that is the text.
+        depth: characters of a code to keep: 1 section, 3 class, 4 subclass (about 620 labels in
+            the ZLPR paper). Integer label ids are kept whole.
     """
     collector = Collector(folder)
-    for path in matching(folder, "*.json*"):
+    for path in glob_first(folder, "*.json*"):
         collector.gather(json_lines(path), partial(_patent, part=part, depth=depth))
     return collector.corpus()
 
 
-def _patent(place: Place, record: Mapping[str, Any], *, part: str, depth: int) -> Document:
+def _patent(
+    location: SourceLocation, record: Mapping[str, Any], *, part: str, depth: int
+) -> Document:
     wanted = ("title", "abstract") if part == "both" else (part,)
-    text = joined(*(_words(record, name) for name in wanted))
+    text = join_parts(*(_words(record, name) for name in wanted))
     field = next((name for name in CODES if name in record), None)
     if field is None:
         raise RowFault(f"no field '{CODES[0]}' with the list of codes")
     labels = [
         code if isinstance(raw, int) else code.strip()[:depth]
-        for code, raw in zip(plain_list(record, field), record[field], strict=True)
+        for code, raw in zip(str_list_field(record, field), record[field], strict=True)
     ]
-    return Document(plain(record, "id"), text, labels, split_of(place.path))
+    return Document(str_field(record, "id"), text, labels, split_of(location.path))
 
 
 def _words(record: Mapping[str, Any], name: str) -> str:
-    """A text, or its words one by one."""
+    """A text, or a list of its words."""
     if isinstance(record.get(name), list):
-        return " ".join(plain_list(record, name))
-    return plain(record, name)
+        return " ".join(str_list_field(record, name))
+    return str_field(record, name)

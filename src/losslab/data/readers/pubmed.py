@@ -1,7 +1,7 @@
-"""PubMed articles of the BioASQ challenge: ``{"articles": [...]}`` in gigabytes of JSON, as a stream.
+"""PubMed articles of the BioASQ challenge: gigabytes of ``{"articles": [...]}``, streamed.
 
-The published file has an article a line, so that a broken one can be set aside. In any other layout
-nothing tells where the next article begins: a broken one stops the reading.
+The published file has one article per line, so that a malformed one is rejected. In any other layout
+the start of the next article is unknown: a malformed one raises CorpusError.
 """
 
 import json
@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import existing, lines, matching, text_chunks
-from losslab.data.readers.rows import (
+from losslab.data.readers.collector import (
+    Collector,
     Document,
-    LeftOut,
-    Place,
+    ExcludedByRule,
     Row,
     RowFault,
-    joined,
-    plain,
-    plain_list,
+    SourceLocation,
+    join_parts,
+    str_field,
+    str_list_field,
 )
+from losslab.data.readers.raw_text import glob_first, lines, require_file, text_chunks
 from losslab.errors import CorpusError
 
 OPENING = re.compile(r'\s*(\{\s*"articles"\s*:|articles\s*=)?\s*\[?\s*')
@@ -44,17 +44,17 @@ def read_pubmed(
 ) -> Corpus:
     """Read every JSON file.
 
-    ``years`` keeps the articles published then; 2020 and 2021 are those of the balanced-losses paper.
+    ``years``: years of publication to keep; the balanced-losses paper has 2020 and 2021.
     """
     collector = Collector(folder)
-    for path in matching(folder, "*.json", "*.json.gz"):
+    for path in glob_first(folder, "*.json", "*.json.gz"):
         collector.gather(articles(path, encoding), partial(_article, part=part, years=years))
     return collector.corpus()
 
 
 def articles(path: Path, encoding: str) -> Iterator[Row]:
-    """The articles of a file, whatever its layout."""
-    beginning = next(text_chunks(existing(path), encoding, CHUNK)).split("\n")
+    """The articles of a file in any layout."""
+    beginning = next(text_chunks(require_file(path), encoding, CHUNK)).split("\n")
     if any(isinstance(_on_one_line(line), dict) for line in beginning[:3]) and beginning[1:]:
         yield from _by_line(path, encoding)
     else:
@@ -62,14 +62,14 @@ def articles(path: Path, encoding: str) -> Iterator[Row]:
 
 
 def _by_line(path: Path, encoding: str) -> Iterator[Row]:
-    for place, line in lines(path, encoding):
+    for location, line in lines(path, encoding):
         article = line if isinstance(line, RowFault) else _on_one_line(line)
         if article is not None:
-            yield place, article
+            yield location, article
 
 
 def _on_one_line(line: str) -> dict[str, Any] | RowFault | None:
-    """The article of a line; None for one that only opens or closes the list."""
+    """The article of a line; None for a line that only opens or closes the list."""
     opening = OPENING.match(line)
     start = opening.end() if opening else 0
     if CLOSING.fullmatch(line, start):
@@ -100,10 +100,10 @@ def _streamed(path: Path, encoding: str) -> Iterator[Row]:
                 return
             more = next(chunks, None)
             if more is None or len(text) - position > LONGEST:
-                raise _torn(Place(path, line), error) from error
+                raise _torn(SourceLocation(path, line), error) from error
             text, counted, position = text[position:] + more, 0, 0
         else:
-            yield Place(path, line), _checked(article)
+            yield SourceLocation(path, line), _checked(article)
 
 
 def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
@@ -111,8 +111,10 @@ def _after(pattern: re.Pattern[str], text: str, position: int) -> int:
     return match.end() if match else position
 
 
-def _torn(place: Place, error: Exception) -> CorpusError:
-    return CorpusError(f"{place}: expected an article or the list's end, found {str(error)[:200]}")
+def _torn(location: SourceLocation, error: Exception) -> CorpusError:
+    return CorpusError(
+        f"{location}: expected an article or the list's end, found {str(error)[:200]}"
+    )
 
 
 def _checked(article: Any) -> dict[str, Any] | RowFault:
@@ -120,10 +122,10 @@ def _checked(article: Any) -> dict[str, Any] | RowFault:
 
 
 def _article(
-    _: Place, record: Mapping[str, Any], *, part: str, years: list[int] | None
+    _: SourceLocation, record: Mapping[str, Any], *, part: str, years: list[int] | None
 ) -> Document:
-    if years is not None and plain(record, "year") not in {str(year) for year in years}:
-        raise LeftOut("published in another year")
+    if years is not None and str_field(record, "year") not in {str(year) for year in years}:
+        raise ExcludedByRule("published in another year")
     texts = {"title": ["title"], "abstract": ["abstractText"]}.get(part, ["title", "abstractText"])
-    text = joined(*(plain(record, name) for name in texts))
-    return Document(plain(record, "pmid"), text, plain_list(record, "meshMajor"))
+    text = join_parts(*(str_field(record, name) for name in texts))
+    return Document(str_field(record, "pmid"), text, str_list_field(record, "meshMajor"))

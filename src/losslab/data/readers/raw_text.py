@@ -1,8 +1,8 @@
-"""Reading raw files row by row: where a row stands, and what is wrong with it if something is.
+"""Raw files as streams of rows: text lines, CSV, JSON lines, JSON.
 
-Each generator yields ``(place, row)``, and ``(place, RowFault)`` for a row that cannot be used. What
-makes the whole file unusable raises ``CorpusError``. Bytes that do not decode are kept as surrogates
-until the row they stand in is known, so that one bad byte costs one row.
+Each generator yields ``(location, row)``, or ``(location, RowFault)`` for a malformed row. A file
+that cannot be read raises ``CorpusError``. Undecodable bytes become surrogates, so that one bad byte
+costs one row.
 """
 
 import csv
@@ -16,15 +16,15 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TextIO
 
-from losslab.data.readers.rows import Place, Row, RowFault
+from losslab.data.readers.collector import Row, RowFault, SourceLocation, text_fault
 from losslab.errors import CorpusError
 
 FIELD_LIMIT = 2**31 - 1
 UNREADABLE = (OSError, EOFError, zlib.error)
 
 
-def existing(path: Path) -> Path:
-    """The path of a file that has content."""
+def require_file(path: Path) -> Path:
+    """The path of a file that exists and is not empty; raise CorpusError otherwise."""
     try:
         size = path.stat().st_size if path.is_file() else None
     except OSError as error:
@@ -36,37 +36,37 @@ def existing(path: Path) -> Path:
     return path
 
 
-def matching(folder: Path, *patterns: str) -> list[Path]:
-    """The files that match the first pattern that any file matches, in order of their names."""
+def glob_first(folder: Path, *patterns: str) -> list[Path]:
+    """The files of the first pattern with a match, sorted by name."""
     for pattern in patterns:
         try:
-            found = sorted(path for path in folder.glob(pattern) if path.is_file())
+            paths = sorted(path for path in folder.glob(pattern) if path.is_file())
         except (NotImplementedError, ValueError, OSError) as error:
-            raise CorpusError(f"{folder}: cannot look for '{pattern}': {error}") from error
-        if found:
-            return found
+            raise CorpusError(f"{folder}: cannot search for '{pattern}': {error}") from error
+        if paths:
+            return paths
     raise CorpusError(f"{folder}: no file {' or '.join(patterns)}; expected the corpus's raw files")
 
 
 def lines(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
-    """The lines that are not blank, without their ends; a file named ``.gz`` is unpacked."""
+    """Non-blank lines without line ends; ``.gz`` files are decompressed."""
     for number, line in enumerate(text_lines(path, encoding, newline="\n"), start=1):
         if line.strip():
-            yield Place(path, number), text_fault(line) or line.rstrip("\r\n")
+            yield SourceLocation(path, number), text_fault(line) or line.rstrip("\r\n")
 
 
 def names(path: Path) -> list[str]:
-    """The names in a file with one a line, such as the names of classes; raise on any fault."""
-    found = [(place, line) for place, line in lines(existing(path))]
-    for place, line in found:
+    """A file of names, one per line, such as class names; raise CorpusError on any fault."""
+    rows = list(lines(require_file(path)))
+    for location, line in rows:
         if isinstance(line, RowFault):
-            raise CorpusError(f"{place}: expected a name, found {line}")
-    return [line.strip() for _, line in found]
+            raise CorpusError(f"{location}: expected a name, found {line}")
+    return [line.strip() for _, line in rows]
 
 
 def parallel_lines(*paths: Path) -> Iterator[Row]:
-    """The lines of several files side by side, blank ones too; they must be equally many."""
-    files = [text_lines(existing(path), "utf-8", newline="\n") for path in paths]
+    """Lines of several files in parallel, blank ones included; their numbers must be equal."""
+    files = [text_lines(require_file(path), "utf-8", newline="\n") for path in paths]
     for number, group in enumerate(zip_longest(*files), start=1):
         rest = "".join(filter(None, group)).strip()
         if None in group and rest:
@@ -76,14 +76,17 @@ def parallel_lines(*paths: Path) -> Iterator[Row]:
             )
         if None in group:
             continue
-        yield Place(paths[0], number), text_fault("".join(group)) or [one.strip() for one in group]
+        yield (
+            SourceLocation(paths[0], number),
+            text_fault("".join(group)) or [one.strip() for one in group],
+        )
 
 
 def csv_rows(path: Path, encoding: str = "utf-8", *, delimiter: str = ",") -> Iterator[Row]:
-    """The rows of a CSV as lists of fields; blank lines are passed over.
+    """CSV rows as lists of fields, blank lines skipped.
 
-    Quoting is taken strictly: a stray quote would otherwise swallow the rows after it. Each line
-    that one swallowed is told.
+    Strict quoting: an unbalanced quote would otherwise swallow the rows after it. Each line that
+    it swallows is a RowFault.
     """
     lines = text_lines(path, encoding, newline="")
     reader = csv.reader(lines, strict=True, delimiter=delimiter)
@@ -97,10 +100,10 @@ def csv_rows(path: Path, encoding: str = "utf-8", *, delimiter: str = ",") -> It
                 return
             except csv.Error as error:
                 for number in range(first, reader.line_num + 1):
-                    yield Place(path, number), RowFault(f"bad quoting: {error}")
+                    yield SourceLocation(path, number), RowFault(f"bad quoting: {error}")
                 continue
             if fields:
-                yield Place(path, first), text_fault("".join(fields)) or fields
+                yield SourceLocation(path, first), text_fault("".join(fields)) or fields
     finally:
         csv.field_size_limit(limit)
 
@@ -108,8 +111,8 @@ def csv_rows(path: Path, encoding: str = "utf-8", *, delimiter: str = ",") -> It
 def csv_records(
     path: Path, columns: Sequence[str], encoding: str = "utf-8", *, delimiter: str = ","
 ) -> Iterator[Row]:
-    """The rows of a CSV as dicts by its header, which must have each of ``columns`` once."""
-    rows = csv_rows(existing(path), encoding, delimiter=delimiter)
+    """CSV rows as dicts; the header must have each of ``columns`` once."""
+    rows = csv_rows(require_file(path), encoding, delimiter=delimiter)
     _, header = next(rows, (None, []))
     if isinstance(header, RowFault):
         raise CorpusError(f"{path}, line 1: expected a header, found a row with {header}")
@@ -120,26 +123,26 @@ def csv_records(
                 f"{path}, line 1: expected one column '{name}', found {header.count(name)}: "
                 f"the columns are {', '.join(header)[:500] or 'none'}"
             )
-    for place, fields in rows:
-        yield place, fields if isinstance(fields, RowFault) else _record(header, fields)
+    for location, fields in rows:
+        yield location, fields if isinstance(fields, RowFault) else _record(header, fields)
 
 
 def _record(header: list[str], fields: list[str]) -> dict[str, str] | RowFault:
-    """Empty fields beyond the header do no harm: some files end each row with a comma."""
+    """A row by column; empty fields beyond the header (a trailing comma) are ignored."""
     if len(fields) < len(header) or any(fields[len(header) :]):
         return RowFault(f"expected {len(header)} fields, found {len(fields)}")
     return dict(zip(header, fields, strict=False))
 
 
 def json_lines(path: Path) -> Iterator[Row]:
-    """The objects of a file with one JSON object a line."""
-    for place, line in lines(existing(path)):
-        yield place, line if isinstance(line, RowFault) else _json_object(line)
+    """JSON lines: one object per line."""
+    for location, line in lines(require_file(path)):
+        yield location, line if isinstance(line, RowFault) else _json_object(line)
 
 
 def json_document(path: Path) -> Any:
-    """The whole of a JSON file."""
-    text = "".join(text_lines(existing(path), "utf-8", newline="\n"))
+    """The content of a JSON file."""
+    text = "".join(text_lines(require_file(path), "utf-8", newline="\n"))
     fault = text_fault(text)
     if fault:
         raise CorpusError(f"{path}: expected JSON, found {fault}")
@@ -149,27 +152,14 @@ def json_document(path: Path) -> Any:
         raise CorpusError(f"{path}: expected JSON, found {_first_line(error)}") from error
 
 
-def text_fault(text: str) -> RowFault | None:
-    """What keeps a text from being stored: a NUL, or characters that UTF-8 does not have."""
-    if "\0" in text:
-        return RowFault("NUL byte")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        code = ord(text[error.start])
-        found = f"byte 0x{code - 0xDC00:02X}" if 0xDC80 <= code <= 0xDCFF else f"U+{code:04X}"
-        return RowFault(f"wrong encoding: {found} at character {error.start + 1}")
-    return None
-
-
 def text_lines(path: Path, encoding: str, newline: str) -> Iterator[str]:
-    """The lines as they stand; bytes that do not decode as surrogates."""
+    """Lines with their ends; undecodable bytes as surrogates."""
     with _opened(path, encoding, newline) as text:
         yield from text
 
 
 def text_chunks(path: Path, encoding: str, size: int) -> Iterator[str]:
-    """A text in pieces of at most ``size`` characters, for files with lines of any length."""
+    """A text in chunks of at most ``size`` characters, for files with lines of any length."""
     with _opened(path, encoding, "\n") as text:
         while chunk := text.read(size):
             yield chunk
@@ -177,7 +167,7 @@ def text_chunks(path: Path, encoding: str, size: int) -> Iterator[str]:
 
 @contextmanager
 def _opened(path: Path, encoding: str, newline: str) -> Iterator[TextIO]:
-    """A text, unpacked if its name ends in ``.gz``, past a byte order mark."""
+    """A text file after its byte order mark, decompressed if its name ends in ``.gz``."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             start = file.read(3)

@@ -1,7 +1,7 @@
 """Reuters-21578 with the ModApte split, as SGML in ``reut2-*.sgm``.
 
-The files are SGML rather than XML and hold control characters, hence the patterns. A document's
-text is its title and body; of an unprocessed one (TYPE="UNPROC", without tags) it is all there is.
+The files are SGML, not XML, with control characters, hence regular expressions. The text is title
+and body, or the whole text of an unprocessed article (TYPE="UNPROC", without tags).
 """
 
 import html
@@ -12,9 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import existing, matching, text_fault, text_lines
-from losslab.data.readers.rows import Document, LeftOut, Place, Row, RowFault
+from losslab.data.readers.collector import (
+    Collector,
+    Document,
+    ExcludedByRule,
+    Row,
+    RowFault,
+    SourceLocation,
+    text_fault,
+)
+from losslab.data.readers.raw_text import glob_first, require_file, text_lines
 from losslab.errors import CorpusError
 
 ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
@@ -27,7 +34,7 @@ DROPPED = "1199"
 
 
 class Article(NamedTuple):
-    """What the ModApte rule looks at."""
+    """The fields that the ModApte rule reads."""
 
     newid: str
     split: str
@@ -38,10 +45,12 @@ class Article(NamedTuple):
 def read_reuters(folder: Path) -> Corpus:
     """Read all files and apply the ModApte rule.
 
-    Of the articles of Lewis's train and test sets with TOPICS="YES", those stay that have a topic
-    which occurs in both sets; NEWID 1199 is dropped.
+    Kept are the articles of Lewis's train and test sets with TOPICS="YES" and a topic that occurs
+    in both sets, except NEWID 1199.
     """
-    rows = [row for path in matching(folder, "reut2-*.sgm") for row in _articles(existing(path))]
+    rows = [
+        row for path in glob_first(folder, "reut2-*.sgm") for row in _articles(require_file(path))
+    ]
     shared = _topics(rows, "train") & _topics(rows, "test")
     collector = Collector(folder)
     collector.gather(rows, partial(_document, shared=shared))
@@ -53,36 +62,36 @@ def _topics(rows: list[Row], split: str) -> set[str]:
     return {topic for article in articles if article.split == split for topic in article.topics}
 
 
-def _document(_: Place, article: Article, *, shared: set[str]) -> Document:
+def _document(_: SourceLocation, article: Article, *, shared: set[str]) -> Document:
     labels = [topic for topic in article.topics if topic in shared]
     if not labels:
-        raise LeftOut("no topic that occurs in train and test")
+        raise ExcludedByRule("no topic that occurs in train and test")
     if article.newid == DROPPED:
-        raise LeftOut(f"NEWID {DROPPED}")
+        raise ExcludedByRule(f"NEWID {DROPPED}")
     return Document(article.newid, article.text, labels, article.split)
 
 
 def _articles(path: Path) -> Iterator[Row]:
-    """Each article of a file, or why there is none."""
+    """The articles of a file, with faults and exclusions."""
     head, *pieces = "".join(text_lines(path, "latin-1", newline="\n")).split("<REUTERS")
     if not pieces:
         raise CorpusError(f"{path}, line 1: expected <REUTERS ...>, found {head[:60]!r}")
     line = 1 + head.count("\n")
     for piece in pieces:
-        yield Place(path, line), _article(piece)
+        yield SourceLocation(path, line), _article(piece)
         line += piece.count("\n")
 
 
-def _article(piece: str) -> Article | RowFault | LeftOut:
+def _article(piece: str) -> Article | RowFault | ExcludedByRule:
     tag, _, rest = piece.partition(">")
     attributes = dict(ATTRIBUTE.findall(tag))
     topics, text = TOPICS.search(rest), TEXT.search(rest)
     if "</REUTERS>" not in rest or not topics or not text:
-        return RowFault("article is cut short")
+        return RowFault("article is truncated")
     if not {"NEWID", "TOPICS", "LEWISSPLIT"} <= attributes.keys():
         return RowFault("expected the attributes NEWID, TOPICS and LEWISSPLIT")
     if attributes["TOPICS"] != "YES" or attributes["LEWISSPLIT"] not in SPLITS:
-        return LeftOut("outside the ModApte split")
+        return ExcludedByRule("outside the ModApte split")
     parts = "\n".join(part for _, part in PARTS.findall(text[1])) or text[1]
     return text_fault(parts) or Article(
         attributes["NEWID"],

@@ -1,4 +1,4 @@
-"""Stanford Sentiment Treebank, five classes: one PTB tree a line, the root's digit is the label."""
+"""Stanford Sentiment Treebank, five classes: one PTB tree per line, labelled by its root."""
 
 import re
 from functools import partial
@@ -6,9 +6,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import existing, lines, matching
-from losslab.data.readers.rows import Document, Place, RowFault
+from losslab.data.readers.collector import Collector, Document, RowFault, SourceLocation
+from losslab.data.readers.raw_text import glob_first, lines, require_file
 
 FILES = {"train": "train.txt", "validation": "dev.txt", "test": "test.txt"}
 LABELS = ("very negative", "negative", "neutral", "positive", "very positive")
@@ -20,18 +19,18 @@ def read_sst5(folder: Path) -> Corpus:
     """Read the three files of ``trees/``."""
     collector = Collector(folder)
     for split, name in FILES.items():
-        (path,) = matching(folder, f"trees/{name}", name)
-        collector.gather(lines(existing(path)), partial(_sentence, split=split))
+        (path,) = glob_first(folder, f"trees/{name}", name)
+        collector.gather(lines(require_file(path)), partial(_sentence, split=split))
     return collector.corpus()
 
 
-def _sentence(place: Place, line: str, *, split: str) -> Document:
+def _sentence(location: SourceLocation, line: str, *, split: str) -> Document:
     root, words = parse_tree(line)
-    return Document(f"{split}-{place.line}", " ".join(words), [LABELS[root]], split)
+    return Document(f"{split}-{location.line}", " ".join(words), [LABELS[root]], split)
 
 
 def parse_tree(tree: str) -> tuple[int, list[str]]:
-    """The root's class and the words of a tree; raise RowFault if it is no whole tree.
+    """The root's class and the words of a tree; raise RowFault for an incomplete tree.
 
     >>> parse_tree("(3 (2 A) (4 gem))")
     (3, ['A', 'gem'])
@@ -39,7 +38,7 @@ def parse_tree(tree: str) -> tuple[int, list[str]]:
     pieces = PIECE.findall(tree)
     depths = list(accumulate({"(": 1, ")": -1}.get(piece, 0) for piece in pieces))
     if 0 not in depths or depths.index(0) != len(depths) - 1 or pieces[0] != "(":
-        raise RowFault("expected one tree, found brackets that do not pair")
+        raise RowFault("expected one tree, found unbalanced brackets")
     pairs = list(pairwise(pieces))
     classes = [piece for before, piece in pairs if before == "("]
     if not set(classes) <= set("01234"):

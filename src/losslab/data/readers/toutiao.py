@@ -1,4 +1,4 @@
-"""Toutiao headlines: ``id|,|category,category|,|title|,|keywords|,|label``, a headline a line."""
+"""Toutiao headlines: ``id|,|category,category|,|title|,|keywords|,|label``, one per line."""
 
 from functools import partial
 from pathlib import Path
@@ -7,33 +7,34 @@ from typing import Annotated
 from pydantic import Field
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import existing, lines, matching, names
-from losslab.data.readers.rows import Document, Place, RowFault
+from losslab.data.readers.collector import Collector, Document, RowFault, SourceLocation
+from losslab.data.readers.raw_text import glob_first, lines, names, require_file
 
 SEPARATOR = "|,|"
 
 
 def read_toutiao(folder: Path, *, depth: Annotated[int, Field(ge=1)] | None = None) -> Corpus:
-    """Read ``mlc*.txt``; ``all_cat.txt``, where it is, lists the categories that there are.
+    """Read ``mlc*.txt``; ``all_cat.txt``, if present, lists the valid categories.
 
-    ``depth`` cuts category paths such as ``digital/computer/laptop`` to so many levels.
+    ``depth``: levels to keep of category paths such as ``digital/computer/laptop``.
     """
-    listed = folder / "all_cat.txt"
-    known = set(names(listed)) if listed.exists() else None
+    categories_file = folder / "all_cat.txt"
+    valid = set(names(categories_file)) if categories_file.exists() else None
     collector = Collector(folder)
-    for path in matching(folder, "mlc*.txt", "[!a]*.txt"):
-        collector.gather(lines(existing(path)), partial(_headline, depth=depth, known=known))
+    for path in glob_first(folder, "mlc*.txt", "[!a]*.txt"):
+        collector.gather(lines(require_file(path)), partial(_headline, depth=depth, valid=valid))
     return collector.corpus()
 
 
-def _headline(_: Place, line: str, *, depth: int | None, known: set[str] | None) -> Document:
+def _headline(
+    _: SourceLocation, line: str, *, depth: int | None, valid: set[str] | None
+) -> Document:
     fields = line.split(SEPARATOR)
     if len(fields) != 5:
         raise RowFault(f"expected 5 fields, found {len(fields)}")
     categories = [name.strip() for name in fields[1].split(",") if name.strip()]
     for name in categories:
-        if known is not None and name not in known:
+        if valid is not None and name not in valid:
             raise RowFault(f"unknown label '{name[:60]}': not in all_cat.txt")
     labels = ["/".join(name.split("/")[:depth]) for name in categories]
     return Document(fields[0], fields[2], labels)

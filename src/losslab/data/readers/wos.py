@@ -1,7 +1,7 @@
 """Web of Science abstracts: the data sheet, or the line files of the release.
 
-The sheet is a TSV with ``Domain`` and ``area`` by name; ``X.txt`` holds an abstract a line, ``Y.txt``
-and ``YL1.txt`` the numbers of its area and domain.
+The sheet is a TSV with the columns ``Domain`` and ``area``; ``X.txt`` has one abstract per line,
+``Y.txt`` and ``YL1.txt`` the ids of its area and domain.
 """
 
 from functools import partial
@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from losslab.data.corpus import Corpus
-from losslab.data.readers.collector import Collector
-from losslab.data.readers.raw_text import csv_records, matching, parallel_lines
-from losslab.data.readers.rows import Document, Place, RowFault
+from losslab.data.readers.collector import Collector, Document, RowFault, SourceLocation
+from losslab.data.readers.raw_text import csv_records, glob_first, parallel_lines
 
 Labels = Literal["area", "domain", "both", "path"]
 BOTH = ["Domain", "area"]
@@ -20,14 +19,14 @@ LINE_FILE = {"Domain": "YL1.txt", "area": "Y.txt"}
 
 
 def read_wos(folder: Path, *, labels: Labels = "area") -> Corpus:
-    """Read the data sheet if there is one, otherwise the line files.
+    """Read the data sheet if there is one, else the line files.
 
-    ``area`` gives the 134 areas, ``domain`` the seven domains, ``both`` one of each a document,
-    ``path`` the area after its domain, as in ``CS:Computer vision``.
+    ``labels``: ``area`` (134), ``domain`` (7), ``both``, or ``path``: domain and area as one label
+    such as ``CS:Computer vision``.
     """
     collector = Collector(folder)
     columns = COLUMNS[labels]
-    (path, *_) = matching(folder, "Data*.txt", "X.txt", "WOS46985/X.txt")
+    (path, *_) = glob_first(folder, "Data*.txt", "X.txt", "WOS46985/X.txt")
     if path.name == "X.txt":
         rows = parallel_lines(path, *(path.with_name(LINE_FILE[name]) for name in columns))
         collector.gather(rows, partial(_line, columns=columns, whole=labels == "path"))
@@ -37,22 +36,26 @@ def read_wos(folder: Path, *, labels: Labels = "area") -> Corpus:
     return collector.corpus(file=path.name)
 
 
-def _sheet_row(place: Place, row: dict[str, str], *, columns: list[str], whole: bool) -> Document:
-    return _document(place, row["Abstract"], [row[name] for name in columns], whole)
+def _sheet_row(
+    location: SourceLocation, row: dict[str, str], *, columns: list[str], whole: bool
+) -> Document:
+    return _document(location, row["Abstract"], [row[name] for name in columns], whole)
 
 
-def _line(place: Place, fields: list[str], *, columns: list[str], whole: bool) -> Document:
+def _line(
+    location: SourceLocation, fields: list[str], *, columns: list[str], whole: bool
+) -> Document:
     text, *numbers = fields
     for number in numbers:
         if not (number.isascii() and number.isdigit()):
             raise RowFault(f"unknown label id '{number[:60]}': expected a whole number")
     labels = [f"{name.lower()} {number}" for name, number in zip(columns, numbers, strict=True)]
-    return _document(place, text, labels, whole)
+    return _document(location, text, labels, whole)
 
 
-def _document(place: Place, text: str, labels: list[str], whole: bool) -> Document:
-    """The labels apart, or joined into the one of a path."""
+def _document(location: SourceLocation, text: str, labels: list[str], whole: bool) -> Document:
+    """A document with its labels, joined into one path if ``whole``."""
     names = [name.strip() for name in labels]
-    if whole and all(names):  # a collector rejects empty ones
+    if whole and all(names):  # the collector rejects empty labels
         names = [":".join(names)]
-    return Document(f"row-{place.line}", text, names)
+    return Document(f"row-{location.line}", text, names)

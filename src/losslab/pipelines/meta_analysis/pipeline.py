@@ -1,4 +1,4 @@
-"""what earlier runs left - tables over folds, over datasets."""
+"""results of earlier runs - comparisons over folds and over datasets."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -6,16 +6,20 @@ from losslab.pipelines.meta_analysis import nodes
 
 
 def create_pipeline() -> Pipeline:
-    """Results of several runs in one: folds of a corpus, and datasets."""
+    """Compare losses over cross-validation folds and over datasets."""
     return Pipeline(
         [
             Node(
                 nodes.combine_folds,
                 ["reports", "params:report"],
-                "across_folds",
+                "fold_comparison",
                 name="combine_folds",
             ),
-            Node(nodes.combine_datasets, "reports", "across_datasets", name="combine_datasets"),
+            Node(
+                nodes.combine_datasets, "reports", "dataset_comparison", name="combine_datasets"
+            ),
         ],
-        tags="across",
+        namespace="meta_analysis",
+        prefix_datasets_with_namespace=False,
+        tags="meta_analysis",
     )

@@ -1,4 +1,4 @@
-"""From the results of every loss to tables, figures and the page."""
+"""The results of all losses to tables, figures and the page."""
 
 from pathlib import Path
 from typing import Any
@@ -9,22 +9,23 @@ from plotly import graph_objects as go
 from scipy import sparse
 
 from losslab.data import SPLITS
+from losslab.data.split import split_rows
 from losslab.data.summary import count_words, tell
 from losslab.evaluation import (
-    analyse_errors,
     compare_with_reference,
-    decided,
-    find_mixtures,
-    refuse_mixtures,
+    find_mismatches,
+    refuse_mismatches,
     refuse_other_data,
+    tabulate_disagreements,
 )
-from losslab.losses import LOSSES
-from losslab.parameters import ReportSettings
+from losslab.parameters import KeywordSettings, Recipe, ReportSettings
 from losslab.reporting import (
+    CORPUS_PLOTS,
     CorpusPart,
     ResultPart,
     RunPart,
-    compare,
+    build_standings,
+    comparison_table,
     draw_cooccurrence,
     draw_document_lengths,
     draw_group_scores,
@@ -36,150 +37,124 @@ from losslab.reporting import (
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
+    draw_similar_labels,
     draw_sorted_scores,
     draw_training_curves,
     gather_histories,
+    incomparable_losses,
     loss_facts,
     render_page,
-    stand,
     tabulate_label_scores,
     tabulate_rules,
-    unlike,
 )
 
-CORPUS_FIGURES = ("long_tail", "cooccurrence_map", "labels_per_document", "document_lengths")
 PACKAGES = ("losslab", "kedro", "torch")
-INSPECTORS = {"soft labels and keywords, document by document": "soft_labels/soft_labels.html"}
-"""Pages below a dataset's folder that a report links to where they exist."""
+LENIENT = ("mask_label", "mask_element", "kwls")
+"""Losses that treat similar labels leniently; their papers show single labels and documents."""
+Results = dict[str, dict[str, Any]]
+"""By loss: metrics, resamples, history, score curves, errors, predictions."""
 
 
 def compare_losses(
-    report: ReportSettings, data_fingerprint: dict[str, str], **metrics: dict[str, Any]
+    results: Results, report: ReportSettings, data_fingerprint: dict[str, str]
 ) -> pd.DataFrame:
-    """The comparison table, a row per loss; ``differs`` tells what else than the loss is unlike."""
+    """The comparison table, a row per loss; ``differs`` names other conditions than the reference's."""
+    metrics = _each("metrics", results)
     refuse_other_data(metrics, data_fingerprint)
-    mixtures = find_mixtures(metrics, report.reference)
-    if report.mixtures == "refuse":
-        refuse_mixtures(mixtures, report.reference)
-    table = compare(metrics)
-    return table.assign(differs=[", ".join(mixtures.get(loss, ())) for loss in table["loss"]])
+    mismatches = find_mismatches(metrics, report.reference)
+    if report.on_mismatch == "refuse":
+        refuse_mismatches(mismatches, report.reference)
+    table = comparison_table(metrics)
+    return table.assign(differs=[", ".join(mismatches.get(loss, ())) for loss in table["loss"]])
 
 
 def compare_uncertainty(
-    comparison: pd.DataFrame, report: ReportSettings, **results: Any
+    results: Results, comparison: pd.DataFrame, report: ReportSettings
 ) -> dict[str, Any]:
-    """How sure the figures and their differences to the reference are.
-
-    ``results``: ``metrics_<loss>`` and ``resamples_<loss>``. Losses that ``comparison`` marks as
-    unlike are not compared with the reference.
-    """
-    metrics, resamples = (_of_kind(kind, results) for kind in ("metrics", "resamples"))
+    """Bootstrap intervals, and paired differences to the reference of comparable losses."""
     losses = compare_with_reference(
-        {loss: result["mean"] for loss, result in metrics.items()},
-        resamples,
+        {loss: metrics["mean"] for loss, metrics in _each("metrics", results).items()},
+        _each("resamples", results),
         reference=report.reference,
         confidence=report.confidence,
-        unpaired=list(unlike(comparison)),
+        unpaired=list(incomparable_losses(comparison)),
     )
     settings = report.model_dump(include={"reference", "resamples", "confidence", "seed"})
     return {**settings, "losses": losses}
-
-
-def find_errors(
-    scores: dict[str, np.ndarray],
-    thresholds: dict[str, Any],
-    targets: sparse.csr_array,
-    documents: pd.DataFrame,
-    label_space: list[str],
-    label_statistics: dict[str, Any],
-    label_groups: sparse.csr_array,
-) -> dict[str, Any]:
-    """What a loss confuses and finds hard in the test split."""
-    return analyse_errors(
-        targets[np.flatnonzero(documents["split"] == "test")],
-        [guess for _, _, guess in decided(scores, thresholds)],
-        labels=label_space,
-        frequencies=label_statistics["frequencies"],
-        label_groups=label_groups,
-    )
-
-
-def _of_kind(kind: str, results: dict[str, Any]) -> dict[str, Any]:
-    prefix = f"{kind}_"
-    return {
-        name.removeprefix(prefix): result
-        for name, result in results.items()
-        if name.startswith(prefix)
-    }
-
-
-def draw_tail(label_table: pd.DataFrame) -> go.Figure:
-    """The long-tail curve."""
-    return draw_long_tail(label_table)
-
-
-def draw_cooccurrence_map(
-    label_cooccurrence: sparse.csr_array, label_space: list[str]
-) -> go.Figure:
-    """Which labels come together."""
-    return draw_cooccurrence(label_cooccurrence, label_space)
-
-
-def draw_counts(documents: pd.DataFrame, targets: sparse.csr_array) -> tuple[go.Figure, go.Figure]:
-    """Labels per document, and document lengths."""
-    labels, words = np.diff(targets.indptr), documents["text"].map(count_words).to_numpy()
-    rows = {split: (documents["split"] == split).to_numpy() for split in SPLITS}
-    return (
-        draw_labels_per_document({split: labels[part] for split, part in rows.items()}),
-        draw_document_lengths({split: words[part] for split, part in rows.items()}),
-    )
-
-
-def profile_scores(
-    loss: str,
-    scores: dict[str, np.ndarray],
-    thresholds: dict[str, Any],
-    targets: sparse.csr_array,
-    documents: pd.DataFrame,
-) -> pd.DataFrame:
-    """Curves of a loss's test scores; shown, never chosen by."""
-    from losslab.reporting.score_profile import profile_scores as profile
-
-    return profile(
-        targets[(documents["split"] == "test").to_numpy()],
-        scores["test"],
-        _cuts(thresholds, [str(seed) for seed in scores["seeds"]]),
-        probability=LOSSES[loss].decision == "probability",
-    )
-
-
-def _cuts(thresholds: dict[str, Any], seeds: list[str]) -> list[float] | None:
-    """The threshold of each seed by the rule losses are compared by; None for the likeliest label."""
-    rules = [thresholds["seeds"][seed][thresholds["primary"]] for seed in seeds]
-    return [rule["threshold"] for rule in rules] if "threshold" in rules[0] else None
-
-
-def gather_profiles(**profiles: pd.DataFrame) -> pd.DataFrame:
-    """The curves of every loss in one table."""
-    parts = [profile.assign(loss=loss) for loss, profile in profiles.items()]
-    return pd.concat(parts, ignore_index=True)
-
-
-def gather_trainings(**histories: pd.DataFrame) -> pd.DataFrame:
-    """The epochs of every loss in one table."""
-    return gather_histories(histories)
 
 
 def rank_losses(
     comparison: pd.DataFrame, uncertainty: dict[str, Any], report: ReportSettings
 ) -> pd.DataFrame:
     """Value, interval, rank and difference to the reference, by loss and metric."""
-    return stand(comparison, reference=report.reference, uncertainty=uncertainty)
+    return build_standings(comparison, reference=report.reference, uncertainty=uncertainty)
 
 
-def gather_rules(**metrics: dict[str, Any]) -> pd.DataFrame:
-    """What each decision rule gives on validation and test, by loss."""
-    return tabulate_rules(metrics)
+def gather_tables(results: Results) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Decision rules, histories and score curves of every loss."""
+    curves = [table.assign(loss=loss) for loss, table in _each("score_curves", results).items()]
+    return (
+        tabulate_rules(_each("metrics", results)),
+        gather_histories(_each("history", results)),
+        pd.concat(curves, ignore_index=True),
+    )
+
+
+def compare_labels(
+    results: Results,
+    label_table: pd.DataFrame,
+    label_space: list[str],
+    label_groups: sparse.csr_array,
+    comparison: pd.DataFrame,
+    report: ReportSettings,
+) -> tuple[pd.DataFrame, go.Figure, go.Figure]:
+    """F1 by label and loss; the reference against the best other loss; similar labels."""
+    scores = tabulate_label_scores(_each("errors", results), label_table, label_space)
+    others = {report.reference, *incomparable_losses(comparison)}
+    best = next((loss for loss in comparison["loss"] if loss not in others), report.reference)
+    ordered = scores.set_index("label").loc[label_space].reset_index()
+    first = {report.reference, *LENIENT}
+    return (
+        scores,
+        draw_label_scatter(scores, report.reference, best),
+        draw_similar_labels(ordered, comparison["loss"].tolist(), label_groups, first),
+    )
+
+
+def list_disagreements(
+    results: Results,
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_space: list[str],
+    report: ReportSettings,
+) -> pd.DataFrame:
+    """Test documents that one loss gets exactly right and the reference does not, or vice versa."""
+    rows = split_rows(splits, "test")
+    return tabulate_disagreements(
+        splits.iloc[rows],
+        label_matrix[rows],
+        _each("predictions", results),
+        reference=report.reference,
+        labels=label_space,
+    )
+
+
+def draw_corpus(
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_table: pd.DataFrame,
+    label_cooccurrence: sparse.csr_array,
+    label_space: list[str],
+) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
+    """The long tail, label co-occurrence, labels per document, document lengths."""
+    labels, words = np.diff(label_matrix.indptr), splits["text"].map(count_words).to_numpy()
+    rows = {name: split_rows(splits, name) for name in SPLITS}
+    return (
+        draw_long_tail(label_table),
+        draw_cooccurrence(label_cooccurrence, label_space),
+        draw_labels_per_document({name: labels[part] for name, part in rows.items()}),
+        draw_document_lengths({name: words[part] for name, part in rows.items()}),
+    )
 
 
 def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
@@ -196,46 +171,91 @@ def draw_trainings(training_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, 
     )
 
 
-def draw_scores(score_profiles: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
+def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
     """Sorted scores, reliability, precision and recall."""
     return (
-        draw_sorted_scores(score_profiles),
-        draw_reliability(score_profiles),
-        draw_precision_recall(score_profiles),
+        draw_sorted_scores(score_table),
+        draw_reliability(score_table),
+        draw_precision_recall(score_table),
     )
 
 
-def compare_labels(
-    score_profiles: pd.DataFrame,
-    label_table: pd.DataFrame,
-    label_space: list[str],
-    comparison: pd.DataFrame,
-    report: ReportSettings,
-) -> tuple[pd.DataFrame, go.Figure]:
-    """F1 by label and loss; the reference against the best other loss, label by label."""
-    scores = tabulate_label_scores(score_profiles, label_table, label_space)
-    others = {report.reference, *unlike(comparison)}
-    best = next((loss for loss in comparison["loss"] if loss not in others), report.reference)
-    return scores, draw_label_scatter(scores, report.reference, best)
-
-
-def describe_run(dataset: str) -> dict[str, Any]:
-    """Where the page comes from: command, commit, versions, and pages that lie beside it."""
+def describe_run() -> dict[str, Any]:
+    """Where the page comes from: command, commit, versions."""
     from importlib.metadata import version
     from platform import python_version
 
     from losslab.tracking import describe_source
 
     source = describe_source(Path.cwd())
-    folder = Path("data/08_reporting", dataset)
-    beside = {title: page for title, page in INSPECTORS.items() if (folder / page).is_file()}
     return {
         "command": source["command"],
         "commit": source["git_commit"],
         "dirty": {"True": True, "False": False}.get(source["git_dirty"]),
         "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
-        "links": {title: f"../{page}" for title, page in beside.items()},
     }
+
+
+def render_report(
+    results: Results,
+    comparison: pd.DataFrame,
+    standings: pd.DataFrame,
+    rule_table: pd.DataFrame,
+    training_table: pd.DataFrame,
+    score_table: pd.DataFrame,
+    label_scores: pd.DataFrame,
+    label_statistics: dict[str, Any],
+    corpus_table: pd.DataFrame,
+    corpus_summary: dict[str, Any],
+    run_description: dict[str, Any],
+    dataset: str,
+    recipe: Recipe,
+    report: ReportSettings,
+    **figures: go.Figure,
+) -> str:
+    """The report page; ``figures`` by name."""
+    corpus_figures = {name: figures.pop(name) for name in CORPUS_PLOTS}
+    about_results = ResultPart(
+        comparison,
+        standings,
+        loss_facts(training_table, score_table),
+        label_scores,
+        figures,
+        report.reference,
+        f"{report.confidence:.0%} bootstrap interval over test documents",
+        rule_table,
+        _each("errors", results),
+    )
+    corpus = CorpusPart(corpus_table, tell(corpus_summary), corpus_figures)
+    page = {"soft labels and keywords, document by document": "../soft_labels/soft_labels.html"}
+    links = page if "kwls" in results else {}
+    about_run = RunPart(dataset, recipe.name, label_statistics, **run_description, links=links)
+    return render_page(about_results, corpus, about_run)
+
+
+def inspect_soft_labels(
+    soft_labels: Any,
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_space: list[str],
+    vocabulary: list[str],
+    keyword_table: pd.DataFrame,
+    settings: KeywordSettings,
+    dataset: str,
+) -> str:
+    """A page of documents with their labels, hard and soft, and the words behind them."""
+    from losslab.reporting.soft_label_page import build_soft_label_page
+
+    return build_soft_label_page(
+        soft_labels,
+        splits,
+        label_matrix,
+        label_space,
+        vocabulary,
+        keyword_table,
+        tokenization=settings.tokenization,
+        dataset=dataset,
+    )
 
 
 def compare_with_papers(reports: Path, corpora: Path) -> str:
@@ -247,38 +267,5 @@ def compare_with_papers(reports: Path, corpora: Path) -> str:
     )
 
 
-def render_report(
-    comparison: pd.DataFrame,
-    standings: pd.DataFrame,
-    training_table: pd.DataFrame,
-    score_profiles: pd.DataFrame,
-    label_scores: pd.DataFrame,
-    label_statistics: dict[str, Any],
-    corpus_table: pd.DataFrame,
-    corpus_summary: dict[str, Any],
-    run_description: dict[str, Any],
-    decision_rules: pd.DataFrame,
-    dataset: str,
-    recipe: str,
-    report: ReportSettings,
-    **shown: Any,
-) -> str:
-    """The report page; ``shown``: figures by name, and ``errors_<loss>``."""
-    errors = _of_kind("errors", shown)
-    figures = {name: part for name, part in shown.items() if not name.startswith("errors_")}
-    about_corpus = {name: figures.pop(name) for name in CORPUS_FIGURES}
-    results = ResultPart(
-        comparison,
-        standings,
-        loss_facts(training_table, score_profiles),
-        label_scores,
-        figures,
-        report.reference,
-        f"{report.confidence:.0%} bootstrap interval over test documents",
-        decision_rules,
-        errors,
-    )
-    corpus = CorpusPart(corpus_table, tell(corpus_summary), about_corpus)
-    return render_page(
-        results, corpus, RunPart(dataset, recipe, label_statistics, **run_description)
-    )
+def _each(kind: str, results: Results) -> dict[str, Any]:
+    return {loss: parts[kind] for loss, parts in results.items()}

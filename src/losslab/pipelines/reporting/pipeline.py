@@ -1,63 +1,48 @@
-"""metrics, histories and scores of every loss - tables, figures, report page."""
+"""results of all losses - tables, figures - report page."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from kedro.pipeline import Node, Pipeline
 
-from losslab.parameters import namespace
-from losslab.pipelines.losses.pipeline import for_loss
-from losslab.pipelines.reporting import nodes, similar_nodes
-
-RESULT_FIGURES = (
-    "group_scores",
-    "ranks",
-    "label_scatter",
-    "similar_labels",
-    "precision_recall",
-    "learning_time",
-    "learning_curves",
-    "training_curves",
-    "sorted_scores",
-    "reliability",
-)
-PAGE = (
-    "comparison",
-    "standings",
-    "training_table",
-    "score_profiles",
-    "label_scores",
-    "label_statistics",
-    "corpus_table",
-    "corpus_summary",
-    "run_description",
-    "decision_rules",
-)
+from losslab.pipelines.evaluation import collect_results
+from losslab.pipelines.reporting import nodes
+from losslab.reporting.plots import CORPUS_PLOTS, RESULT_PLOTS
 
 
-def create_pipeline(losses: Iterable[str]) -> Pipeline:
+def create_pipeline(losses: Sequence[str]) -> Pipeline:
     """The report on ``losses``."""
-    names = list(losses)
-    inputs = {name: name for name in (*PAGE, *RESULT_FIGURES, *nodes.CORPUS_FIGURES)}
-    inputs |= {f"errors_{name}": f"{namespace(name)}.errors" for name in names}
-    parameters = {name: f"params:{name}" for name in ("dataset", "recipe", "report")}
-    return Pipeline(
+    return collect_results(losses) + _stage(
+        [*_table_nodes(), *_figure_nodes(), *_page_nodes()], tags="report"
+    )
+
+
+def create_soft_label_page() -> Pipeline:
+    """soft labels of kwls - a page to look at them."""
+    return _stage(
         [
-            *_corpus_nodes(),
-            *(_profile(name) for name in names),
-            *(_find_errors(name) for name in names),
-            *_table_nodes(names),
-            *_figure_nodes(),
-            *_similar_nodes(names),
-            Node(nodes.describe_run, "params:dataset", "run_description", name="describe_run"),
-            Node(nodes.render_report, inputs | parameters, "report_page", name="render_report"),
+            Node(
+                nodes.inspect_soft_labels,
+                {
+                    "soft_labels": "kwls_loss_soft_targets",
+                    "splits": "splits",
+                    "label_matrix": "label_matrix",
+                    "label_space": "label_space",
+                    "vocabulary": "vocabulary",
+                    "keyword_table": "keyword_table",
+                    "settings": "params:keywords",
+                    "dataset": "params:dataset",
+                },
+                "soft_labels_page",
+                name="inspect_soft_labels",
+            )
         ],
-        tags="report",
+        tags="kwls_loss",
     )
 
 
 def create_paper_tables() -> Pipeline:
     """The papers' tables beside ours."""
-    return Pipeline(
+    return _stage(
         [
             Node(
                 nodes.compare_with_papers,
@@ -65,57 +50,22 @@ def create_paper_tables() -> Pipeline:
                 "paper_tables",
                 name="compare_with_papers",
             )
-        ]
+        ],
+        tags="paper_tables",
     )
 
 
-def _profile(loss: str) -> Node:
-    """What one loss's scores look like: a node per loss, as all scores may not fit into memory."""
-    own = namespace(loss)
-    return Node(
-        for_loss(loss, nodes.profile_scores),
-        [f"{own}.scores", f"{own}.thresholds", "targets", "documents"],
-        f"{own}.profile",
-        name="profile",
-        namespace=own,
-    )
-
-
-def _find_errors(loss: str) -> Node:
-    own = namespace(loss)
-    data = ["targets", "documents", "label_space", "label_statistics", "label_groups"]
-    return Node(
-        nodes.find_errors,
-        [f"{own}.scores", f"{own}.thresholds", *data],
-        f"{own}.errors",
-        name="find_errors",
-        namespace=own,
-    )
-
-
-def _table_nodes(losses: list[str]) -> list[Node]:
-    def each(dataset: str) -> dict[str, str]:
-        return {name: f"{namespace(name)}.{dataset}" for name in losses}
-
+def _table_nodes() -> list[Node]:
     return [
         Node(
             nodes.compare_losses,
-            {
-                "report": "params:report",
-                "data_fingerprint": "data_fingerprint",
-                **each("metrics"),
-            },
+            ["results", "params:report", "data_fingerprint"],
             "comparison",
             name="compare_losses",
         ),
         Node(
             nodes.compare_uncertainty,
-            {
-                "comparison": "comparison",
-                "report": "params:report",
-                **{f"metrics_{name}": dataset for name, dataset in each("metrics").items()},
-                **{f"resamples_{name}": dataset for name, dataset in each("resamples").items()},
-            },
+            ["results", "comparison", "params:report"],
             "uncertainty",
             name="compare_uncertainty",
         ),
@@ -125,68 +75,91 @@ def _table_nodes(losses: list[str]) -> list[Node]:
             "standings",
             name="rank_losses",
         ),
-        Node(nodes.gather_rules, each("metrics"), "decision_rules", name="gather_rules"),
-        Node(nodes.gather_trainings, each("history"), "training_table", name="gather_trainings"),
-        Node(nodes.gather_profiles, each("profile"), "score_profiles", name="gather_profiles"),
+        Node(
+            nodes.gather_tables,
+            "results",
+            ["rule_table", "training_table", "score_table"],
+            name="gather_tables",
+        ),
+        Node(
+            nodes.list_disagreements,
+            ["results", "splits", "label_matrix", "label_space", "params:report"],
+            "disagreements",
+            name="list_disagreements",
+        ),
     ]
 
 
 def _figure_nodes() -> list[Node]:
     return [
-        Node(nodes.draw_standings, "standings", ["group_scores", "ranks"], name="draw_standings"),
+        Node(
+            nodes.draw_corpus,
+            ["splits", "label_matrix", "label_table", "label_cooccurrence", "label_space"],
+            [f"corpus_{name}_figure" for name in CORPUS_PLOTS],
+            name="draw_corpus",
+        ),
+        Node(
+            nodes.draw_standings,
+            "standings",
+            ["group_scores_figure", "ranks_figure"],
+            name="draw_standings",
+        ),
         Node(
             nodes.draw_trainings,
             "training_table",
-            ["learning_curves", "learning_time", "training_curves"],
+            ["learning_curves_figure", "learning_time_figure", "training_curves_figure"],
             name="draw_trainings",
         ),
         Node(
             nodes.draw_scores,
-            "score_profiles",
-            ["sorted_scores", "reliability", "precision_recall"],
+            "score_table",
+            ["sorted_scores_figure", "reliability_figure", "precision_recall_figure"],
             name="draw_scores",
         ),
         Node(
             nodes.compare_labels,
-            ["score_profiles", "label_table", "label_space", "comparison", "params:report"],
-            ["label_scores", "label_scatter"],
+            [
+                "results",
+                "label_table",
+                "label_space",
+                "label_groups",
+                "comparison",
+                "params:report",
+            ],
+            ["label_scores", "label_scatter_figure", "similar_labels_figure"],
             name="compare_labels",
         ),
     ]
 
 
-def _similar_nodes(losses: list[str]) -> list[Node]:
-    results = {
-        f"{name}_{kind}": f"{namespace(name)}.{kind}"
-        for name in similar_nodes.COMPARED
-        if name in losses
-        for kind in ("scores", "thresholds")
-    }
-    shared = {name: name for name in ("documents", "targets", "label_space")}
+def _page_nodes() -> list[Node]:
     return [
+        Node(nodes.describe_run, None, "run_description", name="describe_run"),
         Node(
-            similar_nodes.draw_similar,
-            ["label_scores", "label_space", "label_groups", "comparison", "params:report"],
-            "similar_labels",
-            name="draw_similar",
+            nodes.render_report,
+            {
+                "results": "results",
+                "comparison": "comparison",
+                "standings": "standings",
+                "rule_table": "rule_table",
+                "training_table": "training_table",
+                "score_table": "score_table",
+                "label_scores": "label_scores",
+                "label_statistics": "label_statistics",
+                "corpus_table": "corpus_table",
+                "corpus_summary": "corpus_summary",
+                "run_description": "run_description",
+                "dataset": "params:dataset",
+                "recipe": "params:recipe",
+                "report": "params:report",
+                **{name: f"{name}_figure" for name in RESULT_PLOTS},
+                **{name: f"corpus_{name}_figure" for name in CORPUS_PLOTS},
+            },
+            "report_page",
+            name="render_report",
         ),
-        Node(similar_nodes.tabulate_cases, shared | results, "cases", name="tabulate_cases"),
     ]
 
 
-def _corpus_nodes() -> list[Node]:
-    return [
-        Node(nodes.draw_tail, "label_table", "long_tail", name="draw_tail"),
-        Node(
-            nodes.draw_cooccurrence_map,
-            ["label_cooccurrence", "label_space"],
-            "cooccurrence_map",
-            name="draw_cooccurrence_map",
-        ),
-        Node(
-            nodes.draw_counts,
-            ["documents", "targets"],
-            ["labels_per_document", "document_lengths"],
-            name="draw_counts",
-        ),
-    ]
+def _stage(steps: list[Node], tags: str) -> Pipeline:
+    return Pipeline(steps, namespace="reporting", prefix_datasets_with_namespace=False, tags=tags)

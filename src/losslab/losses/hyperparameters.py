@@ -1,0 +1,106 @@
+"""Hyperparameters of a loss, read from the signature of its class.
+
+An argument is a hyperparameter where its annotation holds an :class:`Option`: its type says which
+values it takes, its :class:`Option` where the default comes from and the bounds.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
+from math import isfinite
+from numbers import Real
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+
+@dataclass(frozen=True, repr=False)
+class Option:
+    """Where the default of a hyperparameter comes from, and its bounds (both included).
+
+    ``gamma: Annotated[float, Option("A.1: both datasets", minimum=0)] = 2.0``
+    """
+
+    source: str
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def __repr__(self) -> str:
+        bounds = {"minimum": self.minimum, "maximum": self.maximum}
+        given = [f"{name}={bound:g}" for name, bound in bounds.items() if bound is not None]
+        return f"Option({', '.join([repr(self.source), *given])})"
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """A hyperparameter: name, default, source of the default, and the values it takes.
+
+    ``types`` are those of its annotation: ``bool`` takes true or false, ``int`` whole numbers,
+    ``float`` numbers, ``Sequence`` a list with a number per label. ``choices`` are strings.
+    """
+
+    name: str
+    default: Any
+    source: str
+    types: tuple[Any, ...]
+    choices: tuple[str, ...]
+    minimum: float | None
+    maximum: float | None
+
+    def check(self, value: Any) -> None:
+        """Raise ``ValueError`` that names the hyperparameter and the values it takes."""
+        if Sequence in self.types and isinstance(value, list | tuple):
+            for number in value:
+                self._check_number(number)
+        elif bool in self.types:
+            if not isinstance(value, bool):
+                raise ValueError(f"{self.name} must be true or false, got {value!r}")
+        elif not (isinstance(value, str) and value in self.choices):
+            self._check_number(value)
+
+    def _check_number(self, value: Any) -> None:
+        numeric = int in self.types or float in self.types
+        is_number = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+        if not (numeric and is_number):
+            kinds = [*(["a number"] if numeric else []), *map(repr, self.choices)]
+            raise ValueError(f"{self.name} must be {' or '.join(kinds)}, got {value!r}")
+        number = float(value)
+        if int in self.types and number != int(number):
+            raise ValueError(f"{self.name} must be a whole number, got {number:g}")
+        if self.minimum is not None and number < self.minimum:
+            raise ValueError(f"{self.name} must be >= {self.minimum:g}, got {number:g}")
+        if self.maximum is not None and number > self.maximum:
+            raise ValueError(f"{self.name} must be <= {self.maximum:g}, got {number:g}")
+
+
+@cache
+def read_hyperparameters(constructor: Callable[..., None]) -> tuple[Hyperparameter, ...]:
+    """The hyperparameters of a constructor, in the order of its signature.
+
+    >>> from typing import Annotated
+    >>> def build(*, gamma: Annotated[float, Option("eq. 2", minimum=0)] = 2.0) -> None: ...
+    >>> read_hyperparameters(build)[0].check(-1)
+    Traceback (most recent call last):
+    ...
+    ValueError: gamma must be >= 0, got -1
+    """
+    hints = get_type_hints(constructor, include_extras=True)
+    return tuple(
+        _read(name, argument.default, hints[name], option)
+        for name, argument in signature(constructor).parameters.items()
+        for option in getattr(hints.get(name), "__metadata__", ())
+        if isinstance(option, Option)
+    )
+
+
+def _read(name: str, default: Any, annotation: Any, option: Option) -> Hyperparameter:
+    kind = get_args(annotation)[0]
+    members = (kind,) if get_origin(kind) in (None, Literal) else get_args(kind)
+    return Hyperparameter(
+        name,
+        default,
+        option.source,
+        types=tuple(get_origin(member) or member for member in members),
+        choices=tuple(word for m in members if get_origin(m) is Literal for word in get_args(m)),
+        minimum=option.minimum,
+        maximum=option.maximum,
+    )
