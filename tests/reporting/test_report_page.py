@@ -6,6 +6,7 @@ import pytest
 from report_parts import TABLE, errors, label_table, mark, page, result, rules, sure_of
 
 from losslab.reporting import (
+    RESULT_PLOTS,
     CorpusPart,
     build_standings,
     comparison_table,
@@ -217,12 +218,12 @@ def test_page_tells_how_many_documents_and_labels_are_undefined(metrics):
     assert "Undefined cases: None" in page(metrics)
 
 
-def test_page_of_a_task_with_one_label_speaks_of_the_likeliest_not_of_thresholds(metrics):
+def test_page_of_a_single_label_task_speaks_of_argmax_not_of_thresholds(metrics):
     for loss in metrics.values():
-        loss["rules"] = {"likeliest": rules(0.4)["tuned"]}
+        loss |= {"rule": "argmax", "rules": {"argmax": rules(0.4)["tuned"]}}
     html = page(metrics)
     assert "tuned" not in section(html, "comparison") + section(html, "figures")
-    assert "The likeliest label is predicted" in section(html, "comparison")
+    assert "Decision rule: argmax" in section(html, "comparison")
     assert "fitted" not in section(html, "decisions")
 
 
@@ -295,3 +296,36 @@ def test_page_leaves_out_rules_and_errors_that_are_not_known(metrics):
     html = page(metrics)
     assert 'id="decisions"' not in html
     assert 'id="errors"' not in html
+
+
+def test_page_shows_every_metric_of_the_natural_threshold_of_losses_that_have_one(metrics):
+    values = {"micro_f1": 0.61, "micro_precision": 0.7, "micro_recall": 0.54, "macro_f1": 0.4}
+    both = {"validation": values, "test": values}
+    metrics["bce"]["rules"] = {"own": both, "tuned": both}
+    metrics["db"]["rules"] = {"tuned": both}
+    own = section(page(metrics), "decisions").split('id="own"')[1]
+    rows = re.findall(r"<tr><th[^>]*><span[^>]*>(\w+)</span></th>(.*?)</tr>", own)
+    cells = {name: re.findall(r"<td>(.*?)</td>", row) for name, row in rows}
+    assert cells == {"bce": ["0.610", "0.700", "0.540", "0.400"]}
+    assert 'popovertarget="define-micro_precision"' in own
+
+
+def test_page_names_the_decision_rule_and_losses_that_fall_back_to_another():
+    metrics = {"bce": result(0.4), "focal": result(0.3), "warp": result(0.5)}
+    for loss, rule in {"bce": "own", "focal": "own", "warp": "tuned"}.items():
+        metrics[loss]["rule"] = rule
+    assert "Decision rule: 0.5 (warp: tuned threshold)" in section(page(metrics), "comparison")
+
+
+def test_page_gives_the_command_of_each_loss(metrics):
+    html = section(page(metrics), "comparison")
+    for loss in metrics:
+        row = re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
+        assert f"kedro run --pipelines={loss}_loss" in row
+
+
+def test_every_plot_has_a_place_on_the_page(metrics):
+    html = page(metrics)
+    for name, plot in RESULT_PLOTS.items():
+        assert html.count(f'<div class="plot" id="{name}">') == 1
+        assert plot.title in section(html, "figures")
