@@ -56,6 +56,7 @@ def _upstream() -> Pipeline:
 def _loss(loss: str, task: str) -> Pipeline:
     """A loss from its supervision to its metrics."""
     own = training.create_pipeline(loss) + evaluation.create_pipeline(loss)
+    own += evaluation.record_conditions()
     if loss in supervision.SOFT_TARGETS:
         own += supervision.SOFT_TARGETS[loss]()
     if loss in distillation.TEACHERS:
@@ -66,5 +67,5 @@ def _loss(loss: str, task: str) -> Pipeline:
 def _taught(loss: str, task: str) -> Pipeline:
     """The baseline's training, and what it teaches ``loss``."""
     teacher = distillation.TEACHERS[loss][task]
-    trained = training.create_pipeline(teacher).to_outputs(f"{namespace(teacher)}.model")
+    trained = training.create_pipeline(teacher).to_outputs(f"{namespace(teacher)}_model")
     return trained + distillation.create_pipeline(loss, task)

@@ -2,7 +2,7 @@
 
 from losslab.datasets.files import CSVDataset, FigureDataset, JSONDataset, ParquetDataset
 from losslab.datasets.folder import FolderDataset
-from losslab.datasets.matrices import SparseMatrixDataset, TensorsDataset
+from losslab.datasets.matrices import PredictionsDataset, SparseMatrixDataset, TensorsDataset
 from losslab.datasets.page import PageDataset, TextDataset
 from losslab.datasets.raw import RawFolderDataset
 from losslab.datasets.soft_labels import SoftLabelsDataset
@@ -14,6 +14,7 @@ __all__ = [
     "JSONDataset",
     "PageDataset",
     "ParquetDataset",
+    "PredictionsDataset",
     "RawFolderDataset",
     "SoftLabelsDataset",
     "SparseMatrixDataset",

@@ -1,11 +1,15 @@
 """Numbers in bulk: named tensors as safetensors, sparse matrices as NPZ; neither can hold code."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from losslab.datasets.atomic import AtomicSave, FileDataset
+
+if TYPE_CHECKING:
+    from losslab.evaluation import Predictions
 
 
 class _TensorsFile(FileDataset[dict[str, np.ndarray]]):
@@ -35,3 +39,21 @@ class TensorsDataset(AtomicSave, _TensorsFile):
 
 class SparseMatrixDataset(AtomicSave, _SparseMatrixFile):
     """A sparse matrix in compressed rows."""
+
+
+class _PredictionsFile(FileDataset["Predictions"]):
+    def read(self, path: Path) -> "Predictions":
+        from safetensors.numpy import load_file
+
+        from losslab.evaluation import Predictions
+
+        return Predictions.from_arrays(load_file(path))
+
+    def write(self, path: Path, data: "Predictions") -> None:
+        from safetensors.numpy import save_file
+
+        save_file(data.to_arrays(), path)
+
+
+class PredictionsDataset(AtomicSave, _PredictionsFile):
+    """Predicted labels by split, rule and seed."""

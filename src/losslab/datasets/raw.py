@@ -6,7 +6,7 @@ from typing import Any
 
 from kedro.io import AbstractDataset, DatasetError
 
-from losslab.data.download.raw_folder import advice, is_sample, has_files, origin_file
+from losslab.data.download.raw_folder import advice, has_files, is_sample, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.data.readers import PACKAGED
 

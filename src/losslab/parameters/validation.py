@@ -145,7 +145,9 @@ def _explain(fault: Any, model: type[BaseModel]) -> str:
     if fault["type"] == "missing":
         return f"parameter '{name}' is not set"
     if fault["type"] == "value_error":
-        return f"parameter '{name}': {fault['ctx']['error']}" if name else str(fault["ctx"]["error"])
+        return (
+            f"parameter '{name}': {fault['ctx']['error']}" if name else str(fault["ctx"]["error"])
+        )
     return f"parameter '{name}': {fault['msg']}, got {fault['input']!r}"
 
 

@@ -14,8 +14,9 @@ from losslab.data import (
     encode_labels,
     label_space,
 )
+from losslab.data.corpus import check_one_label
+from losslab.data.corpus_summary import examine_splits, summary_lines, tabulate_corpus
 from losslab.data.readers import READERS
-from losslab.data.summary import check_one_label, examine_splits, tabulate_corpus, tell
 from losslab.data.undersample import undersample
 from losslab.evaluation import fingerprint_data
 from losslab.parameters import SplitSettings, UndersampleSettings
@@ -31,9 +32,11 @@ def parse_corpus(
     The documents come last: they are validated when saved, and the others are there to see by then.
     """
     corpus = READERS[reader or dataset](raw_files, **options)
-    notes = corpus.account()
+    notes = corpus.summary()
     logger.info(
-        "%s: %s", dataset, "; ".join([f"{len(corpus.documents):,} documents", *tell(notes)])
+        "%s: %s",
+        dataset,
+        "; ".join([f"{len(corpus.documents):,} documents", *summary_lines(notes)]),
     )
     return corpus.rejected, notes, corpus.documents
 
@@ -84,9 +87,9 @@ def describe_corpus(
         "fold": split_notes.get("fold"),
         **examine_splits(splits, label_matrix),
     }
-    for sentence in tell(summary):
+    for sentence in summary_lines(summary):
         logger.info(sentence)
-    read = {key: corpus_notes[key] for key in ("notes", "rejected", "left_out")}
+    read = {key: corpus_notes[key] for key in ("notes", "rejected", "excluded")}
     return tabulate_corpus(splits, label_matrix), {**read, **summary}
 
 

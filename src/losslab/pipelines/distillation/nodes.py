@@ -75,7 +75,11 @@ def search_element_keywords(
         1 / (1 + np.exp(-training_logits["logits"])),
         text_scorer(network, recipe.model, tokenizer),
         vocabulary,
-        **elements.model_dump(),
+        t=elements.min_probability_drop,
+        select=elements.select,
+        documents=elements.max_documents,
+        words=elements.max_words,
+        seed=elements.seed,
         reading=keywords.tokenization,
     )
     return found.words, found.account

@@ -89,5 +89,8 @@ def _element_nodes() -> list[Node]:
 
 def _stage(steps: list[Node]) -> Pipeline:
     return Pipeline(
-        steps, namespace="modelling.distillation", prefix_datasets_with_namespace=False, tags="distillation"
+        steps,
+        namespace="modelling.distillation",
+        prefix_datasets_with_namespace=False,
+        tags="distillation",
     )

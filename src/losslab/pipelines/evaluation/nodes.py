@@ -145,10 +145,10 @@ def gather_family(**results: Results) -> dict[str, Results]:
     return results
 
 
-def gather_results(order: list[str], **families: dict[str, Results]) -> dict[str, Results]:
+def gather_results(**families: dict[str, Results]) -> dict[str, Results]:
     """The results of all losses, in the order of the table of losses."""
     every = {loss: results for family in families.values() for loss, results in family.items()}
-    return {loss: every[loss] for loss in order}
+    return {loss: every[loss] for loss in LOSSES if loss in every}
 
 
 def _as_json(values: dict[str, Any]) -> dict[str, Any]:

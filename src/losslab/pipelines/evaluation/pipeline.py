@@ -1,7 +1,6 @@
 """scores - decision rules - predictions - metrics, errors, score curves - results of all losses."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from kedro.pipeline import Node, Pipeline
 
@@ -125,7 +124,7 @@ def collect_results(losses: Sequence[str]) -> Pipeline:
     families = {LOSSES[loss].family: None for loss in losses}
     return sum(
         (_collect(loss) for loss in losses),
-        sum((_gather_family(family, losses) for family in families), _gather(families, losses)),
+        sum((_gather_family(family, losses) for family in families), _gather(list(families))),
     )
 
 
@@ -152,9 +151,9 @@ def _gather_family(family: str, losses: Sequence[str]) -> Pipeline:
     return _group(f"modelling.{family}", [node], tags=["report"])
 
 
-def _gather(families: Sequence[str], losses: Sequence[str]) -> Pipeline:
+def _gather(families: Sequence[str]) -> Pipeline:
     node = Node(
-        partial(nodes.gather_results, list(losses)),
+        nodes.gather_results,
         {family: f"{family}_results" for family in families},
         "results",
         name="gather_results",

@@ -8,7 +8,7 @@ import pandas as pd
 from losslab.evaluation import combine_comparisons, compare_folds
 from losslab.parameters import ReportSettings
 from losslab.reporting.definitions import METRICS
-from losslab.reporting.saved import saved_comparisons, saved_folds
+from losslab.reporting.saved_results import saved_comparisons, saved_folds
 
 logger = logging.getLogger(__name__)
 FOLDS = ("metric", "loss", "mean", "std", "folds", "difference", "p", "p_holm")

@@ -15,9 +15,7 @@ def create_pipeline() -> Pipeline:
                 "fold_comparison",
                 name="combine_folds",
             ),
-            Node(
-                nodes.combine_datasets, "reports", "dataset_comparison", name="combine_datasets"
-            ),
+            Node(nodes.combine_datasets, "reports", "dataset_comparison", name="combine_datasets"),
         ],
         namespace="meta_analysis",
         prefix_datasets_with_namespace=False,

@@ -1,5 +1,6 @@
 """The results of all losses to tables, figures and the page."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ from plotly import graph_objects as go
 from scipy import sparse
 
 from losslab.data import SPLITS
+from losslab.data.corpus_summary import summary_lines, word_count
 from losslab.data.split import split_rows
-from losslab.data.summary import count_words, tell
 from losslab.evaluation import (
     compare_with_reference,
     find_mismatches,
@@ -47,6 +48,7 @@ from losslab.reporting import (
     tabulate_label_scores,
     tabulate_rules,
 )
+from losslab.supervision import find_words
 
 PACKAGES = ("losslab", "kedro", "torch")
 LENIENT = ("mask_label", "mask_element", "kwls")
@@ -147,7 +149,7 @@ def draw_corpus(
     label_space: list[str],
 ) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
     """The long tail, label co-occurrence, labels per document, document lengths."""
-    labels, words = np.diff(label_matrix.indptr), splits["text"].map(count_words).to_numpy()
+    labels, words = np.diff(label_matrix.indptr), splits["text"].map(word_count).to_numpy()
     rows = {name: split_rows(splits, name) for name in SPLITS}
     return (
         draw_long_tail(label_table),
@@ -226,7 +228,7 @@ def render_report(
         rule_table,
         _each("errors", results),
     )
-    corpus = CorpusPart(corpus_table, tell(corpus_summary), corpus_figures)
+    corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
     page = {"soft labels and keywords, document by document": "../soft_labels/soft_labels.html"}
     links = page if "kwls" in results else {}
     about_run = RunPart(dataset, recipe.name, label_statistics, **run_description, links=links)
@@ -244,17 +246,28 @@ def inspect_soft_labels(
     dataset: str,
 ) -> str:
     """A page of documents with their labels, hard and soft, and the words behind them."""
-    from losslab.reporting.soft_label_page import build_soft_label_page
+    from losslab.reporting.soft_label_page import (
+        choose_documents,
+        describe_document,
+        render_soft_labels,
+    )
 
-    return build_soft_label_page(
-        soft_labels,
-        splits,
-        label_matrix,
-        label_space,
-        vocabulary,
+    find = partial(find_words, **settings.tokenization)
+    column = {word: index for index, word in enumerate(vocabulary)}
+    surprising, drawn = choose_documents(soft_labels, label_matrix, surprising=16, random=20)
+    sections = {"High relevance of labels not carried": surprising, "Random sample": drawn}
+
+    def describe(row: int) -> dict[str, Any]:
+        text = splits["text"].iloc[row]
+        facts = describe_document(row, text, soft_labels, label_matrix, label_space, column, find)
+        return {"id": splits["id"].iloc[row], **facts}
+
+    return render_soft_labels(
+        {title: [describe(row) for row in rows] for title, rows in sections.items()},
         keyword_table,
-        tokenization=settings.tokenization,
         dataset=dataset,
+        labels=len(label_space),
+        documents=len(soft_labels),
     )
 
 
@@ -263,7 +276,9 @@ def compare_with_papers(reports: Path, corpora: Path) -> str:
     from losslab.reporting import paper_tables as tables
 
     return tables.write_paper_tables(
-        tables.read_paper_tables(), tables.find_runs(reports), tables.count_documents(corpora)
+        tables.read_paper_tables(),
+        tables.find_our_results(reports),
+        tables.count_documents(corpora),
     )
 
 

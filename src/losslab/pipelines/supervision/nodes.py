@@ -22,10 +22,12 @@ from losslab.supervision import (
     describe_labels,
     frequency_groups,
     from_relevance,
-    group_labels_by,
+    group_by_coarse_class,
+    group_by_communities,
+    group_by_polarity,
+    group_by_prefix,
     group_membership,
     mean_length,
-    mix_soft_targets,
     smooth_targets,
     tabulate_groups,
     tabulate_keywords,
@@ -71,9 +73,7 @@ def relate_words_to_labels(
 ) -> sparse.csr_array:
     """WLR: words x labels."""
     train = label_matrix[split_rows(splits, "train")]
-    return word_label_relevance(
-        word_counts, train, k1=settings.k1, b=settings.b, dtype=np.float32
-    )
+    return word_label_relevance(word_counts, train, k1=settings.k1, b=settings.b, dtype=np.float32)
 
 
 def relate_words_to_documents(
@@ -135,9 +135,11 @@ def smooth_zlpr_targets(
     settings: SoftLabelSettings,
 ) -> Any:
     """Soft targets of ``soft_zlpr``: ``(1 - eps) y + eps d``, d uniform or kwls's soft labels."""
+    from losslab.supervision import mix_soft_targets
+
     towards = keyword_soft_labels if settings.soft_zlpr == "keywords" else None
     rows = split_rows(splits, "train")
-    return mix_soft_targets(label_matrix[rows], towards, eps=settings.eps, rows=rows)
+    return mix_soft_targets(label_matrix[rows], eps=settings.eps, distribution=towards, rows=rows)
 
 
 def group_labels(
@@ -148,7 +150,24 @@ def group_labels(
 ) -> tuple[sparse.csr_array, pd.DataFrame]:
     """Labels x groups, and a table of the groups."""
     train = label_matrix[split_rows(splits, "train")]
-    found = group_labels_by(label_space, train, **settings.model_dump())
+    found = _find_groups(label_space, train, settings)
     groups = complete_groups(found, label_space, f"label_groups.by: {settings.by}")
     frequencies = dict(zip(label_space, train.sum(axis=0).tolist(), strict=True))
     return group_membership(groups, label_space), tabulate_groups(groups, frequencies)
+
+
+def _find_groups(
+    labels: list[str], train: sparse.csr_array, settings: LabelGroupSettings
+) -> dict[str, list[str]]:
+    match settings.by:
+        case "prefix":
+            return group_by_prefix(labels, separator=settings.separator)
+        case "coarse":
+            return group_by_coarse_class(labels, separator=settings.separator)
+        case "polarity":
+            return group_by_polarity(labels)
+        case "communities":
+            options = settings.model_dump(include={"seed", "resolution"})
+            return group_by_communities(labels, cooccurrence(train), **options)
+        case _:
+            return settings.groups or {}
