@@ -47,30 +47,32 @@ def test_texts_that_are_cut_elsewhere_are_other_texts():
 
 
 def results(**changes):
-    same = {"seeds": ["1"], "recipe_settings": {"training": {"epochs": 300}}}
+    same = {"seeds": ["1"], "recipe": {"training": {"epochs": 300}}}
     return {"bce": {"conditions": same}, "db": {"conditions": {**same, **changes}}}
 
 
-def test_losses_under_the_same_conditions_are_no_mixture():
+def test_losses_under_the_same_conditions_do_not_mismatch():
     assert find_mismatches(results(), "bce") == {}
     refuse_mismatches({}, "bce")
 
 
 def test_refusal_names_the_loss_what_differs_and_what_to_do():
-    mixed = results(recipe_settings={"training": {"epochs": 100}}, seeds=["1", "2"])
+    mixed = results(recipe={"training": {"epochs": 100}}, seeds=["1", "2"])
     with pytest.raises(IncomparableError) as refused:
         refuse_mismatches(find_mismatches(mixed, "bce"), "bce")
     told = str(refused.value)
     assert "db: seeds is ['1', '2'], expected ['1']" in told
-    assert "recipe_settings.training.epochs is 100, expected 300" in told
+    assert "recipe.training.epochs is 100, expected 300" in told
     assert "report.on_mismatch=mark" in told
 
 
 def test_condition_that_only_one_result_has_is_a_difference():
-    assert find_mismatches(results(task="multi"), "bce") == {"db": ["task is multi, expected absent"]}
+    assert find_mismatches(results(task="multi"), "bce") == {
+        "db": ["task is multi, expected absent"]
+    }
 
 
-def test_reference_that_was_not_judged_is_named():
+def test_reference_that_is_not_among_the_losses_is_named():
     with pytest.raises(IncomparableError, match="reference zlpr is not among the losses bce, db"):
         find_mismatches(results(), "zlpr")
 
@@ -79,12 +81,14 @@ def test_fingerprint_tells_values_apart():
     assert fingerprint({"epochs": 1}) != fingerprint({"epochs": 2})
 
 
-def test_losses_that_were_judged_on_other_documents_are_refused_by_name():
+def test_losses_that_were_evaluated_on_other_documents_are_refused_by_name():
     data = fingerprint_data(*corpus())
     metrics = {
         "bce": {"conditions": {"data": data}},
         "db": {"conditions": {"data": {**data, "split": "other"}}},
     }
-    with pytest.raises(IncomparableError, match=r"judged on: db \(split\)\. Run the losses again"):
+    with pytest.raises(
+        IncomparableError, match=r"evaluated on: db \(split\)\. Run the losses again"
+    ):
         refuse_other_data(metrics, data)
     refuse_other_data({"bce": metrics["bce"]}, data)

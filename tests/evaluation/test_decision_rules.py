@@ -3,15 +3,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.metrics import f1_score
+from scipy import sparse
+from sklearn.metrics import f1_score, precision_score, recall_score
 
 from losslab.evaluation import (
-    predict_labels,
     compare_rules,
+    fit_decision_rules,
     fit_decisions,
     fit_k,
     fit_label_thresholds,
     label_thresholds,
+    predict,
+    predict_labels,
     threshold_grid,
 )
 
@@ -25,6 +28,19 @@ def draw(documents=200, labels=6, seed=0, noise=0.2):
     centre = np.linspace(0.2, 0.7, labels)
     scores = centre + 0.25 * (truth - 0.5) + noise * random.normal(size=truth.shape)
     return truth, np.clip(scores, 0, 1)
+
+
+def compared(truth, seeds):
+    """Rules compared on one split; ``seeds``: scores and decisions by seed."""
+    scores = np.stack([values for values, _ in seeds.values()])
+    decisions = {seed: rules for seed, (_, rules) in seeds.items()}
+    arrays = {
+        "seeds": np.array([int(seed) for seed in seeds]),
+        "validation": scores,
+        "test": scores,
+    }
+    predictions = predict(arrays, {"primary": "tuned", "seeds": decisions})
+    return compare_rules({"test": sparse.csr_array(truth)}, predictions)
 
 
 @st.composite
@@ -65,8 +81,8 @@ def test_label_thresholds_gain_where_labels_need_cuts_of_their_own():
     truth, scores = draw(documents=2000, noise=0.1)
     rules = fit_decisions(truth, scores, grid=GRID, task="multi")
     unseen, values = draw(documents=2000, noise=0.1, seed=1)
-    told = compare_rules({"1": rules}, {"test": (unseen, {"1": values})})
-    assert told["per_label"]["test"]["macro_f1"] > told["tuned"]["test"]["macro_f1"] + 0.1
+    by_rule = compared(unseen, {"1": (values, rules)})
+    assert by_rule["per_label"]["test"]["macro_f1"] > by_rule["tuned"]["test"]["macro_f1"] + 0.1
     assert rules["per_label"]["strength"] is not None
 
 
@@ -135,6 +151,27 @@ def test_threshold_is_not_rounded_to_the_type_of_the_scores():
 def test_rules_are_compared_by_the_mean_over_seeds():
     truth, scores = draw()
     decisions = {"1": {"own": {"threshold": 0.5}}, "2": {"own": {"threshold": 0.3}}}
-    told = compare_rules(decisions, {"test": (truth, {"1": scores, "2": scores})})
-    expected = [f1_score(truth, scores > cut, average="macro") for cut in (0.5, 0.3)]
-    assert told["own"]["test"]["macro_f1"] == pytest.approx(np.mean(expected))
+    seeds = {seed: (scores, rules) for seed, rules in decisions.items()}
+    by_rule = compared(truth, seeds)["own"]["test"]
+    oracles = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
+    for average in ("micro", "macro"):
+        for name, oracle in oracles.items():
+            expected = [oracle(truth, scores > cut, average=average) for cut in (0.5, 0.3)]
+            assert by_rule[f"{average}_{name}"] == pytest.approx(np.mean(expected))
+
+
+@pytest.mark.parametrize("requested", ["tuned", "own", "per_label", "top_k"])
+def test_primary_rule_is_the_one_requested_where_the_loss_has_it(requested):
+    truth, values = draw(documents=30)
+    scores = {"seeds": np.array([7]), "validation": values[None]}
+
+    def primary(grid, task):
+        fitted = fit_decision_rules(
+            sparse.csr_array(truth), scores, grid=grid, task=task, primary_rule=requested
+        )
+        assert fitted["seeds"]["7"] == fit_decisions(truth, values, grid=grid, task=task)
+        return fitted["primary"]
+
+    assert primary(GRID, "multi") == requested
+    assert primary(None, "multi") == ("tuned" if requested == "own" else requested)
+    assert primary(GRID, "single") == "argmax"

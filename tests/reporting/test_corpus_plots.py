@@ -1,10 +1,8 @@
-import io
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from losslab.data import encode_labels
 from losslab.reporting import (
@@ -13,8 +11,7 @@ from losslab.reporting import (
     draw_labels_per_document,
     draw_long_tail,
 )
-from losslab.reporting.corpus_figures import MOST_LABELS, MOST_POINTS
-from losslab.reporting.png import to_png
+from losslab.reporting.corpus_plots import MAX_LABELS, MAX_POINTS
 from losslab.supervision import cooccurrence
 
 
@@ -57,7 +54,7 @@ def test_tail_is_drawn_on_a_logarithmic_axis_where_it_is_steep(rarest, scale):
 def test_curve_of_many_labels_is_thinned_but_keeps_its_ends():
     frequencies = (20_000 / np.arange(1, 18_212)).astype(int) + 1
     curve = draw_long_tail(table(frequencies)).data[0]
-    assert len(curve.x) <= MOST_POINTS
+    assert len(curve.x) <= MAX_POINTS
     assert (curve.x[0], curve.x[-1]) == (1, 18_211)
     assert list(curve.y) == frequencies[np.array(curve.x) - 1].tolist()
 
@@ -75,7 +72,7 @@ def test_map_of_many_labels_shows_the_most_frequent_by_the_fourth_root():
     sets = label_sets(labels=80)
     drawn = draw_cooccurrence(*counts_of(sets, 80)).data[0]
     frequencies = Counter(label for labels in sets for label in labels)
-    kept = sorted(frequencies.values(), reverse=True)[:MOST_LABELS]
+    kept = sorted(frequencies.values(), reverse=True)[:MAX_LABELS]
     assert [frequencies[name] for name in drawn.y] == kept
     assert np.array(drawn.z) ** 4 == pytest.approx(np.array(drawn.customdata), abs=2e-3)
 
@@ -107,26 +104,8 @@ def test_lengths_are_shares_of_each_split_but_the_longest():
         assert max(trace.x) < 200
 
 
-DRAWN = {
-    "few labels": lambda: draw_long_tail(table([90, 50, 10])),
-    "many labels": lambda: draw_long_tail(table(np.arange(300, 0, -1))),
-    "counts": lambda: draw_labels_per_document({"train": np.array([1, 2]), "test": np.array([2])}),
-    "lengths": lambda: draw_document_lengths({"train": np.array([5, 9, 20, 30])}),
-}
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_pictures_show_every_trace_in_its_colour(name):
-    figure = DRAWN[name]()
-    picture = Image.open(io.BytesIO(to_png(figure))).convert("RGB")
-    drawn = {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in picture.getcolors(maxcolors=10**6)}
-    for trace in figure.data:
-        assert (trace.marker.color or trace.line.color).lower() in drawn
-
-
-def test_picture_of_a_map_is_darkest_where_labels_always_come_together():
-    figure = draw_cooccurrence(*counts_of([["l0", "l1"], ["l0"]], 2))
-    picture = Image.open(io.BytesIO(to_png(figure))).convert("RGB")
-    shades = {colour for count, colour in picture.getcolors(maxcolors=10**6) if count > 2000}
-    assert (8, 48, 107) in shades  # the darkest blue: probability 1
-    assert len(shades) >= 3  # paper, 1 and the half of p(l1 | l0)
+def test_labels_that_always_co_occur_have_probability_one():
+    (cells,) = draw_cooccurrence(*counts_of([["l0", "l1"], ["l0"]], 2)).data
+    rows = [dict(zip(cells.x, values, strict=True)) for values in cells.z]
+    given = dict(zip(cells.y, rows, strict=True))
+    assert given == {"l0": {"l0": 1.0, "l1": 0.5}, "l1": {"l0": 1.0, "l1": 1.0}}

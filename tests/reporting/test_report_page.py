@@ -5,7 +5,14 @@ import pandas as pd
 import pytest
 from report_parts import TABLE, errors, label_table, mark, page, result, rules, sure_of
 
-from losslab.reporting import CorpusPart, comparison_table, draw_long_tail, build_standings, to_markdown
+from losslab.reporting import (
+    RESULT_PLOTS,
+    CorpusPart,
+    build_standings,
+    comparison_table,
+    draw_long_tail,
+    to_markdown,
+)
 from losslab.reporting.best_losses import HEADLINE_METRICS, find_best_losses
 from losslab.reporting.definitions import COLUMNS
 
@@ -52,13 +59,17 @@ def test_standings_rank_by_the_side_that_is_better(metrics):
 
 
 def test_standings_of_equal_losses_share_the_better_rank():
-    table = build_standings(comparison_table({"bce": result(0.4), "db": result(0.4), "asl": result(0.3)}))
+    table = build_standings(
+        comparison_table({"bce": result(0.4), "db": result(0.4), "asl": result(0.3)})
+    )
     ranks = table[table["metric"] == "micro_f1"].set_index("loss")["rank"].to_dict()
     assert ranks == {"bce": 1, "db": 1, "asl": 3}
 
 
 def test_standings_take_interval_and_test_where_they_are_known(metrics):
-    table = build_standings(comparison_table(metrics), uncertainty=sure(0.01)).set_index(["metric", "loss"])
+    table = build_standings(comparison_table(metrics), uncertainty=sure(0.01)).set_index(
+        ["metric", "loss"]
+    )
     assert table.loc[("macro_f1", "db"), ["low", "high", "p"]].tolist() == [0.45, 0.56, 0.01]
     assert pd.isna(table.loc[("macro_f1", "bce"), "p"])
     assert table.loc[("macro_f1", "bce"), "low"] == pytest.approx(0.39)
@@ -67,20 +78,22 @@ def test_standings_take_interval_and_test_where_they_are_known(metrics):
 @pytest.mark.parametrize(
     ("uncertainty", "told"),
     [
-        (sure(0.01), "more than chance explains (p = 0.010)"),
-        (sure(0.0001), "more than chance explains (p < 0.001)"),
-        (sure(0.3), "chance may explain it (p = 0.300)"),
-        (None, "untested"),
+        (sure(0.01), "significant (p = 0.010, Holm)"),
+        (sure(0.0001), "significant (p < 0.001, Holm)"),
+        (sure(0.3), "not significant (p = 0.30, Holm)"),
+        (None, "not tested"),
     ],
 )
 def test_answers_say_how_sure_they_are(metrics, uncertainty, told):
-    answers = find_best_losses(build_standings(comparison_table(metrics), uncertainty=uncertainty), "bce")
+    answers = find_best_losses(
+        build_standings(comparison_table(metrics), uncertainty=uncertainty), "bce"
+    )
     assert [answer["metric"] for answer in answers] == list(HEADLINE_METRICS)
     assert {answer["loss"] for answer in answers} == {"db"}
-    assert {answer["verdict"] for answer in answers} == {told}
+    assert {answer["significance"] for answer in answers} == {told}
 
 
-WHY = "recipe_settings.training.epochs is 100, expected 300"
+WHY = "recipe.training.epochs is 100, expected 300"
 
 
 def test_loss_of_other_conditions_has_neither_rank_nor_difference(metrics):
@@ -106,7 +119,7 @@ def test_page_tells_in_its_row_why_a_loss_is_not_comparable(metrics):
     assert marked(html, "db") == set()
     assert "macro_f1" in marked(html, "bce")
     assert "Of 2 losses, <b>bce</b>" in html
-    assert re.search(r"\.\s+1 more cannot be compared with it", html)
+    assert re.search(r"\.\s+Not comparable: 1 more", html)
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, flags=re.DOTALL).group(1))
     assert data["atFirst"] == ["asl", "bce"]
     assert data["figures"]["ranks"]["layout"]["meta"]["rows"] == ["bce", "asl"]
@@ -121,7 +134,7 @@ def test_answer_stands_on_a_strip_between_the_worst_and_the_end_of_its_interval(
 
 def test_reference_that_wins_is_told_as_such():
     html = page({"bce": result(0.5), "db": result(0.4)})
-    assert "It is the reference: no other loss does better." in html
+    assert "It is the reference: no loss is better." in html
 
 
 def test_page_needs_no_other_file(metrics):
@@ -142,18 +155,18 @@ def test_page_marks_the_best_of_each_column_and_the_lowest_ranking_loss(metrics)
     assert marked(html, "db") == set(COLUMNS) - {"ranking_loss"}
 
 
-def test_page_marks_differences_that_chance_does_not_explain(metrics):
+def test_page_marks_significant_differences(metrics):
     html = page(metrics, uncertainty=sure(0.01))
     assert html.count('class="sign better"') == len(COLUMNS) - 1
     assert html.count('class="sign worse"') == 1  # a higher ranking loss
-    assert "worse: above the reference by more than chance" in html
+    assert "worse: significantly above the reference" in html
     assert 'class="sign' not in page(metrics, uncertainty=sure(0.2))
 
 
 def test_interval_difference_and_p_of_a_value_stand_in_its_cell(metrics):
     row = section(page(metrics, uncertainty=sure(0.01)), "comparison").split('data-loss="db"')[1]
     cell = re.search(r'<td data-column="macro_f1".*?</td>', row).group()
-    told = re.findall(r'class="told">(.*?)</small>', cell)
+    told = re.findall(r'class="details">(.*?)</small>', cell)
     assert told == ["0.450 to 0.560", "+0.100", "p = 0.010"]
     assert "title=" not in cell
 
@@ -199,18 +212,18 @@ def test_page_tells_how_many_documents_and_labels_are_undefined(metrics):
         }
     html = page(metrics)
     assert "1 test document without a label, 4 labels without a test document" in html
-    assert "1 of these documents and 2 to 3.5 of these labels" in html
+    assert "1 of these documents and 2 to 3.5 of these labels, depending on the loss" in html
     for loss in metrics.values():
         loss["mean"] |= {"rows_without_labels": 0.0, "labels_without_positives": 0.0}
-    assert "no F1 is undefined" in page(metrics)
+    assert "Undefined cases: None" in page(metrics)
 
 
-def test_page_of_a_task_with_one_label_speaks_of_the_likeliest_not_of_thresholds(metrics):
+def test_page_of_a_single_label_task_speaks_of_argmax_not_of_thresholds(metrics):
     for loss in metrics.values():
-        loss["rules"] = {"likeliest": rules(0.4)["tuned"]}
+        loss |= {"rule": "argmax", "rules": {"argmax": rules(0.4)["tuned"]}}
     html = page(metrics)
     assert "tuned" not in section(html, "comparison") + section(html, "figures")
-    assert "The likeliest label is predicted" in section(html, "comparison")
+    assert "Decision rule: argmax" in section(html, "comparison")
     assert "fitted" not in section(html, "decisions")
 
 
@@ -232,7 +245,7 @@ def test_page_shows_the_table_of_the_corpus_what_is_odd_and_its_figures(metrics)
     html = page(metrics, corpus=CorpusPart(TABLE, ["3 labels only in test", "1 torn row"], drawn))
     cells = re.findall(r"<td>(.*?)</td>", html.split('<h2 id="corpus-title">')[1])
     assert cells[:5] == ["2,468", "89", "3", "1.500", "0.500"]
-    assert "Worth knowing: 3 labels only in test; 1 torn row." in html
+    assert "Remarks: 3 labels only in test; 1 torn row." in html
     assert 'id="long_tail"' in html
 
 
@@ -246,7 +259,7 @@ def test_page_tells_how_to_reproduce_it_and_links_what_lies_beside_it(metrics):
         links={"soft labels": "../soft_labels/page.html"},
     )
     assert "kedro run --params=seeds=3" in html
-    assert "0123456789ab</code> with changes that are not committed" in html
+    assert "0123456789ab</code> with uncommitted changes" in html
     assert "<dt>torch</dt><dd>2.9</dd>" in html
     assert 'href="../soft_labels/page.html"' in html
 
@@ -283,3 +296,36 @@ def test_page_leaves_out_rules_and_errors_that_are_not_known(metrics):
     html = page(metrics)
     assert 'id="decisions"' not in html
     assert 'id="errors"' not in html
+
+
+def test_page_shows_every_metric_of_the_natural_threshold_of_losses_that_have_one(metrics):
+    values = {"micro_f1": 0.61, "micro_precision": 0.7, "micro_recall": 0.54, "macro_f1": 0.4}
+    both = {"validation": values, "test": values}
+    metrics["bce"]["rules"] = {"own": both, "tuned": both}
+    metrics["db"]["rules"] = {"tuned": both}
+    own = section(page(metrics), "decisions").split('id="own"')[1]
+    rows = re.findall(r"<tr><th[^>]*><span[^>]*>(\w+)</span></th>(.*?)</tr>", own)
+    cells = {name: re.findall(r"<td>(.*?)</td>", row) for name, row in rows}
+    assert cells == {"bce": ["0.610", "0.700", "0.540", "0.400"]}
+    assert 'popovertarget="define-micro_precision"' in own
+
+
+def test_page_names_the_decision_rule_and_losses_that_fall_back_to_another():
+    metrics = {"bce": result(0.4), "focal": result(0.3), "warp": result(0.5)}
+    for loss, rule in {"bce": "own", "focal": "own", "warp": "tuned"}.items():
+        metrics[loss]["rule"] = rule
+    assert "Decision rule: 0.5 (warp: tuned threshold)" in section(page(metrics), "comparison")
+
+
+def test_page_gives_the_command_of_each_loss(metrics):
+    html = section(page(metrics), "comparison")
+    for loss in metrics:
+        row = re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
+        assert f"kedro run --pipelines={loss}_loss" in row
+
+
+def test_every_plot_has_a_place_on_the_page(metrics):
+    html = page(metrics)
+    for name, plot in RESULT_PLOTS.items():
+        assert html.count(f'<div class="plot" id="{name}">') == 1
+        assert plot.title in section(html, "figures")

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(
 )
 ALL = list(LOSSES)[:31]
 UNLIKE = ALL[0] if ALL[0] != "bce" else ALL[1]
-WHY = "recipe_settings.training.epochs is 100, expected 300"
+WHY = "recipe.training.epochs is 100, expected 300"
 PATIENCE = 600  # seconds: a machine that trains meanwhile draws slowly
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
@@ -262,7 +262,7 @@ def test_mistakes_are_those_of_the_loss_that_is_chosen(opened):
     ]
     assert cells(opened, "deciles")[0] == ["1", "3", "9 to 2", "0.500", "0.250"]
     told = opened.execute_script("return document.getElementById('confusions').innerText")
-    assert told.startswith("focal: 90.5 confusions in all, 1.5 of them")
+    assert told.startswith("focal: 90.5 confusions, 1.5 of them")
 
 
 def test_interval_and_p_are_seen_when_ticked(opened):
@@ -323,7 +323,7 @@ def test_definition_opens_by_its_button_and_closes_by_escape(opened):
     button.send_keys(Keys.ENTER)
     definition = opened.find_element(By.ID, "define-macro_f1")
     assert definition.is_displayed()
-    assert "mean of each label's own F1" in definition.text
+    assert "Mean of the labels' F1" in definition.text
     button.send_keys(Keys.ESCAPE)
     assert not definition.is_displayed()
 

@@ -1,17 +1,16 @@
-"""What data each figure of results shows, and that a picture of it can be made."""
-
-import io
+"""What data each plot of results shows."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
-from plotly import graph_objects as go
 from report_parts import LABELS, draw_all, history, label_table, result
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
+from losslab.evaluation import analyse_errors, compute_score_curves
 from losslab.reporting import (
+    RESULT_PLOTS,
+    build_standings,
     comparison_table,
     draw_group_scores,
     draw_label_scatter,
@@ -23,11 +22,8 @@ from losslab.reporting import (
     draw_sorted_scores,
     draw_training_curves,
     gather_histories,
-    build_standings,
     tabulate_label_scores,
 )
-from losslab.reporting.png import to_canvas, to_png
-from losslab.reporting.score_profile import profile_scores
 
 
 @pytest.fixture
@@ -44,8 +40,15 @@ def scored():
     return truth, scores
 
 
-def profiles_of(truth, scores, *, probability=True):
-    table = profile_scores(sparse.csr_array(truth), scores, [0.4, 0.5], probability=probability)
+def predicted(scores):
+    """Labels by thresholds of 0.4 and 0.5."""
+    return [sparse.csr_array(part > cut) for part, cut in zip(scores, (0.4, 0.5), strict=True)]
+
+
+def curves_of(truth, scores, *, probability=True):
+    table = compute_score_curves(
+        sparse.csr_array(truth), scores, predicted(scores), probability=probability
+    )
     return table.assign(loss="bce")
 
 
@@ -59,7 +62,9 @@ def test_group_scores_are_a_row_per_loss_with_a_dot_and_interval_per_group(stand
 
 
 def test_group_scores_show_no_interval_where_none_is_known():
-    figure = draw_group_scores(build_standings(comparison_table({"bce": result(0.4, spread=None, seeds=1)})))
+    figure = draw_group_scores(
+        build_standings(comparison_table({"bce": result(0.4, spread=None, seeds=1)}))
+    )
     assert not figure.data[0].error_x.visible
 
 
@@ -111,7 +116,7 @@ def test_training_curves_start_at_one_solid_for_training_dotted_for_validation()
 
 
 def test_sorted_scores_show_median_and_quartiles_of_each_place(scored):
-    band, line = draw_sorted_scores(profiles_of(*scored)).data
+    band, line = draw_sorted_scores(curves_of(*scored)).data
     ranked = np.sort(scored[1].reshape(-1, len(LABELS)), axis=1)[:, ::-1]
     assert list(line.y) == pytest.approx(np.median(ranked, axis=0), abs=1e-4)
     low, high = np.quantile(ranked, [0.25, 0.75], axis=0)
@@ -120,7 +125,7 @@ def test_sorted_scores_show_median_and_quartiles_of_each_place(scored):
 
 def test_reliability_compares_scores_with_shares_and_tells_the_calibration_error(scored):
     truth, scores = scored
-    (line,) = draw_reliability(profiles_of(truth, scores)).data
+    (line,) = draw_reliability(curves_of(truth, scores)).data
     flat, true = scores.ravel(), np.tile(truth.ravel(), 2)
     error = 0.0
     for low in np.arange(10) / 10:
@@ -132,15 +137,15 @@ def test_reliability_compares_scores_with_shares_and_tells_the_calibration_error
 
 
 def test_only_probabilities_have_a_calibration_and_a_scale(scored):
-    profiles = profiles_of(*scored, probability=False)
-    assert not draw_reliability(profiles).data
-    assert not draw_sorted_scores(profiles).data
-    assert len(draw_precision_recall(profiles).data) == 2
+    curves = curves_of(*scored, probability=False)
+    assert not draw_reliability(curves).data
+    assert not draw_sorted_scores(curves).data
+    assert len(draw_precision_recall(curves).data) == 2
 
 
 def test_precision_and_recall_are_those_at_the_threshold_and_at_the_decision(scored):
     truth, scores = scored
-    line, dot = draw_precision_recall(profiles_of(truth, scores)).data
+    line, dot = draw_precision_recall(curves_of(truth, scores)).data
     both, pooled = np.tile(truth.ravel(), 2), scores.ravel()
     cut = np.sort(pooled[both])[len(pooled[both]) // 2]
     at = int(np.argmin(np.abs(np.array(line.text) - cut)))
@@ -155,11 +160,14 @@ def test_precision_and_recall_are_those_at_the_threshold_and_at_the_decision(sco
 
 def test_scatter_shows_each_labels_f1_with_both_losses(scored):
     truth, scores = scored
-    profiles = pd.concat(
-        [profiles_of(truth, scores), profiles_of(truth, scores[::-1]).assign(loss="db")]
-    )
+    errors = {
+        loss: analyse_errors(
+            sparse.csr_array(truth), predicted(part), labels=LABELS, frequencies=range(len(LABELS))
+        )
+        for loss, part in {"bce": scores, "db": scores[::-1]}.items()
+    }
     shuffled = label_table().iloc[::-1]
-    table = tabulate_label_scores(profiles, shuffled, LABELS)
+    table = tabulate_label_scores(errors, shuffled, LABELS)
     oracle = np.mean(
         [
             f1_score(truth, scores[seed] > cut, average=None, zero_division=0)
@@ -180,31 +188,7 @@ def test_scatter_shows_each_labels_f1_with_both_losses(scored):
         assert point == pytest.approx(tuple(expected.loc[name, ["bce", "db"]]), abs=1e-4)
 
 
-def colours(picture: bytes) -> set[str]:
-    image = Image.open(io.BytesIO(picture)).convert("RGB")
-    return {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in image.getcolors(maxcolors=10**6)}
-
-
-def test_every_figure_has_a_picture_with_each_trace_in_its_colour(standings):
-    figures = draw_all(["bce", "asl", "db"], standings)["figures"]
-    for name, figure in figures.items():
-        drawn = colours(to_png(figure))
-        for trace in figure.data:
-            if trace.type == "heatmap" or trace.opacity or trace.marker.opacity:
-                continue
-            there = (trace.marker.color or trace.line.color).lower() in drawn
-            assert there == (trace.visible != "legendonly"), name
-
-
-def test_pictures_keep_the_ends_of_an_axis_and_the_steps_of_a_line():
-    figure = go.Figure(go.Scatter(x=[1, 2], y=[0.2, 0.8], line={"shape": "hv", "color": "#ff0000"}))
-    figure.data[0].mode = "lines"
-    figure.update_xaxes(range=[0, 4]).update_yaxes(rangemode="tozero")
-    axes = to_canvas(figure, 80).axes[0]
-    assert axes.get_xlim() == (0, 4)
-    assert axes.get_ylim()[0] == 0
-    assert axes.lines[0].get_drawstyle() == "steps-post"
-
-
-def test_picture_of_ranks_is_darkest_for_the_best(standings):
-    assert "#08306b" in colours(to_png(draw_ranks(standings)))
+def test_every_result_plot_of_the_table_can_be_drawn_and_has_a_title(standings):
+    plots = draw_all(["bce", "asl", "db"], standings)["plots"]
+    assert set(plots) == set(RESULT_PLOTS)
+    assert all(figure.layout.title.text for figure in plots.values())

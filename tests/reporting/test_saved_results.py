@@ -6,9 +6,11 @@ import pytest
 from losslab.parameters import ReportSettings
 from losslab.pipelines.meta_analysis.nodes import combine_datasets, combine_folds
 from losslab.reporting.definitions import METRICS
-from losslab.reporting.saved_results import saved_comparisons, saved_folds
+from losslab.reporting.saved_results import saved_comparisons, saved_folds, saved_results
 
-REPORT = ReportSettings(reference="bce", resamples=100, confidence=0.95, seed=0, on_mismatch="refuse")
+REPORT = ReportSettings(
+    reference="bce", resamples=100, confidence=0.95, seed=0, on_mismatch="refuse"
+)
 
 
 @pytest.fixture
@@ -16,17 +18,33 @@ def save(tmp_path):
     """Save the metrics of a loss as a run would, a version later each time."""
     count = 0
 
-    def save(value, *, loss="bce", fold=None, folds=2, options=None, **conditions):
+    def save(value, *, loss="bce", fold=None, folds=2, options=None, folder="trec", **conditions):
         nonlocal count
         count += 1
-        split = {"folds": folds if fold else None, "fold": fold or 1}
-        known = {"recipe": "probe", "split": split, "data": {"split": str(count)}, **conditions}
-        file = tmp_path / f"trec/probe/{loss}_loss/metrics.json/2026-{count:02}/metrics.json"
-        file.parent.mkdir(parents=True)
+        known = {
+            "dataset": folder.partition("-")[0],
+            "recipe": {"name": "probe"},
+            "split": {"folds": folds if fold else None, "fold": fold or 1},
+            "data": {"split": str(count)},
+            **conditions,
+        }
+        place = tmp_path / folder / "probe" / f"{loss}_loss" / "metrics.json" / f"2026-{count:02}"
+        place.mkdir(parents=True)
         mean = dict.fromkeys(METRICS, value)
         content = {"mean": mean, "conditions": known, "options": options or {}}
-        file.write_text(json.dumps(content))
+        (place / "metrics.json").write_text(json.dumps(content))
 
+    def save_report(folder="trec", **losses):
+        """Save a comparison of the version last saved; ``losses``: value and what differs."""
+        place = tmp_path / folder / "probe" / "comparison.csv" / f"2026-{count:02}"
+        place.mkdir(parents=True)
+        rows = [
+            {"loss": loss, **dict.fromkeys(METRICS, value), "differs": differs}
+            for loss, (value, differs) in losses.items()
+        ]
+        pd.DataFrame(rows).to_csv(place / "comparison.csv", index=False)
+
+    save.report = save_report
     return save
 
 
@@ -81,26 +99,69 @@ def test_folds_without_the_reference_are_told_and_left_out(save, tmp_path, caplo
     assert "no fold of bce" in caplog.text
 
 
-def test_ranks_over_datasets_take_the_newest_reports_without_marked_losses(tmp_path, caplog):
-    def save(dataset, version, **rows):
-        file = tmp_path / f"{dataset}/probe/comparison.csv/{version}/comparison.csv"
-        file.parent.mkdir(parents=True)
-        values = [
-            {"loss": loss, **dict.fromkeys(METRICS, value), "differs": differs}
-            for loss, (value, differs) in rows.items()
-        ]
-        pd.DataFrame(values).to_csv(file, index=False)
+def run(save, value, *, reference=0.5, folder="trec", differs=None, **conditions):
+    """Results and report of bce and db."""
+    save(reference, folder=folder, **conditions)
+    save(value, loss="db", folder=folder, **conditions)
+    save.report(folder, bce=(reference, None), db=(value, differs))
 
-    save("trec", "2026-01", bce=(0.1, None), db=(0.9, None))
-    save("trec", "2026-02", bce=(0.5, None), db=(0.4, None))
-    save("cwe", "2026-01", bce=(0.3, None), db=(0.2, None), zlpr=(0.9, "seeds"))
-    assert {name: set(found) for name, found in saved_comparisons(tmp_path).items()} == {
-        "cwe/probe": {"bce", "db"},
-        "trec/probe": {"bce", "db"},
+
+def macro_f1(folder):
+    return {
+        name: {loss: metrics["macro_f1"] for loss, metrics in comparison.items()}
+        for name, comparison in saved_comparisons(folder).items()
     }
+
+
+def test_ranks_over_datasets_take_the_newest_reports_without_incomparable_losses(save, tmp_path):
+    run(save, 0.9)
+    run(save, 0.4)
+    run(save, 0.9, folder="cwe", differs="seeds")
+    assert macro_f1(tmp_path) == {"cwe/probe": {"bce": 0.5}, "trec/probe": {"bce": 0.5, "db": 0.4}}
     table = combine_datasets(tmp_path)
     best = table[(table["metric"] == "macro_f1") & (table["loss"] == "bce")].iloc[0]
     assert (best["mean_rank"], best["times_best"], best["comparisons"]) == (1.0, 2, 2)
+
+
+@pytest.mark.parametrize("other", [{"fold": 2}, {"undersample": {"ratio": 100}}])
+def test_a_single_fold_or_an_undersampled_corpus_does_not_enter_ranks_over_datasets(
+    save, tmp_path, other
+):
+    run(save, 0.4)
+    run(save, 0.9, **other)
+    run(save, 0.9, folder="cwe", **other)
+    assert macro_f1(tmp_path) == {"trec/probe": {"bce": 0.5, "db": 0.4}}
+
+
+def test_a_report_of_older_results_is_known_by_those_results(save, tmp_path):
+    run(save, 0.4)
+    save(0.9, loss="db", fold=1)
+    save(0.9, loss="focal")
+    save.report(bce=(0.5, None), db=(0.9, None))  # made of the fold, which was the newest
+    assert macro_f1(tmp_path) == {"trec/probe": {"bce": 0.5, "db": 0.4}}
+
+
+def test_a_variant_is_a_comparison_of_its_own(save, tmp_path):
+    run(save, 0.4)
+    run(save, 0.6, folder="trec-raw")
+    assert macro_f1(tmp_path) == {
+        "trec-raw/probe": {"bce": 0.5, "db": 0.6},
+        "trec/probe": {"bce": 0.5, "db": 0.4},
+    }
+
+
+def test_dataset_and_recipe_are_those_recorded_not_the_folder_names(save, tmp_path):
+    save(0.4, folder="trec-raw")
+    save(0.5)
+    plain, variant = saved_results(tmp_path)
+    assert {(saved.dataset, saved.recipe) for saved in (variant, plain)} == {("trec", "probe")}
+    assert (plain.is_variant, variant.is_variant) == (False, True)
+
+
+def test_results_of_an_earlier_version_are_named_and_left_out(save, tmp_path, caplog):
+    save(0.4, recipe="probe")
+    assert list(saved_results(tmp_path)) == []
+    assert "trec/probe/bce_loss/metrics.json/2026-01/metrics.json is left out" in caplog.text
 
 
 def test_nothing_to_combine_is_told(tmp_path, caplog):

@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from losslab.reporting.soft_label_page import choose_documents, describe_document, render_soft_labels
+from losslab.reporting.soft_label_page import (
+    build_soft_label_page,
+    choose_documents,
+    describe_document,
+    render_soft_labels,
+)
 from losslab.supervision import SoftLabels, find_words
 
 WORDS = ["apple", "cat", "the"]
@@ -77,3 +82,21 @@ def test_page_escapes_texts_and_labels_and_loads_nothing(case):
     assert " &lt;<i>i</i>&gt;<i>apple</i>" in page
     assert not re.search(r"(src|href)=", page)
     assert ">None<" not in page
+
+
+def test_page_is_built_from_documents_words_and_keywords():
+    documents = pd.DataFrame({"id": list("abcdef"), "text": ["apple"] * 6})
+    table = pd.DataFrame([{"label": "fruit", "documents": 3, "keywords": "apple"}])
+    page = build_soft_label_page(
+        SOFT,
+        documents,
+        TARGETS,
+        LABELS,
+        WORDS,
+        table,
+        tokenization={"lowercase": True},
+        dataset="x",
+    )
+    assert page.count("<article>") == 3  # each training document once
+    assert "Strongest label is not among" in page
+    assert "<i>apple</i>" in page

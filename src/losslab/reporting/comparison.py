@@ -21,8 +21,8 @@ CONVENTIONS = (
 def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """One row per loss: ``loss rule seeds``, then ``best_epoch`` and metrics with their ``_std``.
 
-    ``rule`` is the decision rule that the metrics are of. Rows are sorted by macro-F1, best first. ``_std`` is the sample standard deviation over seeds,
-    missing where there is one seed.
+    ``rule`` is the decision rule that the metrics are of. Rows are sorted by macro-F1, best first.
+    ``_std`` is the sample standard deviation over seeds, missing where there is one seed.
     """
     rows = []
     for name, result in metrics.items():

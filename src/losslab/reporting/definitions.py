@@ -149,8 +149,10 @@ TERMS = {
         "Two-sided p-value of a paired bootstrap over test documents for the difference to the "
         "reference, Holm-corrected over losses. Significant below 0.05.",
     ),
-    "micro_precision": Term("micro precision", "tp / (tp + fp), pooled over all labels."),
-    "micro_recall": Term("micro recall", "tp / (tp + fn), pooled over all labels."),
+    "micro_precision": Term("micro precision", "tp / (tp + fp), counts pooled over all labels."),
+    "micro_recall": Term("micro recall", "tp / (tp + fn), counts pooled over all labels."),
+    "macro_precision": Term("macro precision", "Mean of the labels' tp / (tp + fp); 0/0 is 0."),
+    "macro_recall": Term("macro recall", "Mean of the labels' tp / (tp + fn); 0/0 is 0."),
     "confusion": Term(
         "confused labels",
         "Number of test documents in which the first label is a false negative and the second a "

@@ -142,7 +142,7 @@ def _rule_cell(cell: pd.Series, best: float | None) -> dict[str, Any]:
 
 
 def own_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
-    """Test metrics at the losses' natural threshold: column titles, and a row per loss with one."""
+    """Test metrics at the natural threshold: their keys, and a row per loss that has one."""
     own = rules[rules["rule"] == "own"].pivot_table(index="loss", columns="metric", values="test")
     keys = [key for key in OWN_METRICS if key in own]
     rows = [
@@ -150,7 +150,7 @@ def own_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
         for loss in losses
         if loss in own.index
     ]
-    return {"keys": keys, "rows": rows}
+    return {"metrics": keys, "rows": rows}
 
 
 def error_tables(errors: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from losslab.reporting.page_sections import (
     rule_rows,
     tabulate_rules,
 )
-from losslab.reporting.plots import CORPUS_PLOTS, GROUP_COLOURS, RESULT_PLOTS
+from losslab.reporting.plots import CORPUS_PLOTS, GROUP_COLOURS, RESULT_PLOTS, Plot
 
 STYLES = ("colours.css", "page.css", "table.css", "figures.css")
 SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js", "errors.js")
@@ -112,7 +112,8 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         shown=SHOWN_COLUMNS,
         definitions={**METRICS, **TERMS},
         lower_is_better=lower_is_better,
-        result_plots=RESULT_PLOTS,
+        interval=results.interval,
+        plots_by_topic=_plots_by_topic(),
         corpus_plots=CORPUS_PLOTS,
         data=_as_json(_page_data(results, corpus)),
         inline=_inline,
@@ -120,6 +121,13 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         scripts=SCRIPTS,
         plotly=Markup(get_plotlyjs()),  # noqa: S704
     )
+
+
+def _plots_by_topic() -> dict[str, dict[str, Plot]]:
+    topics: dict[str, dict[str, Plot]] = {}
+    for name, plot in RESULT_PLOTS.items():
+        topics.setdefault(plot.topic, {})[name] = plot
+    return topics
 
 
 def _tables(results: ResultPart) -> dict[str, Any]:

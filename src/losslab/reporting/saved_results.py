@@ -55,7 +55,7 @@ class SavedResult:
 
 
 def saved_results(folder: Path) -> Iterator[SavedResult]:
-    """All of ``<dataset>/<recipe>/<loss>_loss/metrics.json/<version>/metrics.json``, oldest first."""
+    """Of every ``<dataset>/<recipe>/<loss>_loss/metrics.json/<version>/``; of a loss, oldest first."""
     for file in sorted(folder.glob("*/*/*_loss/metrics.json/*/metrics.json")):
         loss, version = file.parents[2], file.parent.name
         result = json.loads(file.read_text(encoding="utf-8"))

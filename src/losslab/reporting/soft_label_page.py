@@ -1,6 +1,7 @@
 """The soft-label page: documents with hard and soft labels, and each word's contribution."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from scipy import sparse
 
-from losslab.supervision import SoftLabels, word_contributions
+from losslab.supervision import SoftLabels, find_words, word_contributions
 
 Words = list[tuple[str, int, int]]
 """Words with start and end."""
@@ -16,6 +17,42 @@ MAX_CANDIDATES = 2000
 """Documents that are searched for surprising ones: scoring all takes minutes on large corpora."""
 MAX_CHARACTERS = 1500
 MAX_LABELS = 6
+SURPRISING, RANDOM = 16, 20
+"""How many documents are shown of each kind."""
+
+
+def build_soft_label_page(
+    soft: SoftLabels,
+    documents: pd.DataFrame,
+    targets: sparse.csr_array,
+    label_space: Sequence[str],
+    vocabulary: Sequence[str],
+    keyword_table: pd.DataFrame,
+    *,
+    tokenization: Mapping[str, Any],
+    dataset: str,
+) -> str:
+    """The page on keyword soft labels: surprising documents, random ones, and all keywords."""
+    find = partial(find_words, **tokenization)
+    column = {word: index for index, word in enumerate(vocabulary)}
+    surprising, drawn = choose_documents(soft, targets, surprising=SURPRISING, random=RANDOM)
+    sections = {
+        title: [
+            {
+                "id": documents["id"].iloc[row],
+                **describe_document(
+                    row, documents["text"].iloc[row], soft, targets, label_space, column, find
+                ),
+            }
+            for row in rows
+        ]
+        for title, rows in {
+            "Strongest label is not among the document's own": surprising,
+            "Random documents": drawn,
+        }.items()
+    }
+    counts = {"labels": len(label_space), "documents": len(soft)}
+    return render_soft_labels(sections, keyword_table, dataset=dataset, **counts)
 
 
 def choose_documents(
