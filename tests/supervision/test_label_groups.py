@@ -98,7 +98,7 @@ def test_prefix_is_the_top_class_and_coarse_the_next_one():
 
 
 def test_polarity_of_labels_without_any_is_an_error():
-    with pytest.raises(SupervisionError, match=r"no label names a polarity.*found CS, MAE"):
+    with pytest.raises(SupervisionError, match=r"no label has a polarity.*found CS, MAE"):
         group_by_polarity(["CS", "MAE"])
 
 
@@ -126,8 +126,8 @@ def test_groups_file_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("", "expected groups by name"),
-        ("- corn\n", "expected groups by name"),
+        ("", "expected a mapping of group names"),
+        ("- corn\n", "expected a mapping of group names"),
         ("grain: corn\n", "group 'grain': expected a list of labels, found 'corn'"),
         ("grain: [1, 2]\n", r"group 'grain': expected a list of labels, found \[1, 2\]"),
         ("grain: [corn\n", "is not YAML"),
@@ -140,14 +140,12 @@ def test_malformed_groups_file_is_named(tmp_path, content, fault):
 
 
 def test_missing_groups_file_is_named(tmp_path):
-    with pytest.raises(SupervisionError, match=r"no groups file .*away\.yml"):
+    with pytest.raises(SupervisionError, match=r"no file .*away\.yml; set label_groups\.file"):
         read_groups(tmp_path / "away.yml")
 
 
 def test_unknown_labels_in_groups_are_named():
-    with pytest.raises(
-        SupervisionError, match=r"groups\.yml names 2 unknown labels: 'corm', 'oats'"
-    ):
+    with pytest.raises(SupervisionError, match=r"groups\.yml has 2 unknown labels: 'corm', 'oats'"):
         complete_groups({"grain": ["corn", "corm", "oats"]}, ["corn", "gold"], "groups.yml")
 
 
@@ -155,11 +153,11 @@ def test_label_in_no_group_is_its_own_group_and_is_logged(caplog):
     with caplog.at_level(logging.INFO):
         groups = complete_groups({"grain": ["corn", "wheat"]}, ["corn", "gold", "wheat"], "file")
     assert groups == {"grain": ["corn", "wheat"], "gold": ["gold"]}
-    assert "1 labels in no group stand alone: gold" in caplog.text
+    assert "1 labels in no group, each its own: gold" in caplog.text
 
 
 def test_group_with_the_name_of_a_label_outside_it_is_refused():
-    with pytest.raises(SupervisionError, match="'gold' names both a group and a label outside it"):
+    with pytest.raises(SupervisionError, match="'gold' is a group and a label outside it"):
         complete_groups({"gold": ["silver"]}, ["gold", "silver"], "file")
 
 
