@@ -1,10 +1,8 @@
-import io
 from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from losslab.data import encode_labels
 from losslab.reporting import (
@@ -14,7 +12,6 @@ from losslab.reporting import (
     draw_long_tail,
 )
 from losslab.reporting.corpus_figures import MOST_LABELS, MOST_POINTS
-from losslab.reporting.png import to_png
 from losslab.supervision import cooccurrence
 
 
@@ -105,28 +102,3 @@ def test_lengths_are_shares_of_each_split_but_the_longest():
     for trace in figure.data:
         assert sum(trace.y) == pytest.approx(0.99, abs=0.01)
         assert max(trace.x) < 200
-
-
-DRAWN = {
-    "few labels": lambda: draw_long_tail(table([90, 50, 10])),
-    "many labels": lambda: draw_long_tail(table(np.arange(300, 0, -1))),
-    "counts": lambda: draw_labels_per_document({"train": np.array([1, 2]), "test": np.array([2])}),
-    "lengths": lambda: draw_document_lengths({"train": np.array([5, 9, 20, 30])}),
-}
-
-
-@pytest.mark.parametrize("name", DRAWN)
-def test_pictures_show_every_trace_in_its_colour(name):
-    figure = DRAWN[name]()
-    picture = Image.open(io.BytesIO(to_png(figure))).convert("RGB")
-    drawn = {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in picture.getcolors(maxcolors=10**6)}
-    for trace in figure.data:
-        assert (trace.marker.color or trace.line.color).lower() in drawn
-
-
-def test_picture_of_a_map_is_darkest_where_labels_always_come_together():
-    figure = draw_cooccurrence(*counts_of([["l0", "l1"], ["l0"]], 2))
-    picture = Image.open(io.BytesIO(to_png(figure))).convert("RGB")
-    shades = {colour for count, colour in picture.getcolors(maxcolors=10**6) if count > 2000}
-    assert (8, 48, 107) in shades  # the darkest blue: probability 1
-    assert len(shades) >= 3  # paper, 1 and the half of p(l1 | l0)

@@ -1,13 +1,9 @@
-"""What data each figure of results shows, and that a picture of it can be made."""
-
-import io
+"""What data each figure of results shows."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
-from plotly import graph_objects as go
-from report_parts import LABELS, draw_all, history, label_table, result
+from report_parts import LABELS, history, label_table, result
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
@@ -26,7 +22,6 @@ from losslab.reporting import (
     build_standings,
     tabulate_label_scores,
 )
-from losslab.reporting.png import to_canvas, to_png
 from losslab.reporting.score_profile import profile_scores
 
 
@@ -178,33 +173,3 @@ def test_scatter_shows_each_labels_f1_with_both_losses(scored):
     assert set(points) == set(LABELS)
     for name, point in points.items():
         assert point == pytest.approx(tuple(expected.loc[name, ["bce", "db"]]), abs=1e-4)
-
-
-def colours(picture: bytes) -> set[str]:
-    image = Image.open(io.BytesIO(picture)).convert("RGB")
-    return {f"#{r:02x}{g:02x}{b:02x}" for _, (r, g, b) in image.getcolors(maxcolors=10**6)}
-
-
-def test_every_figure_has_a_picture_with_each_trace_in_its_colour(standings):
-    figures = draw_all(["bce", "asl", "db"], standings)["figures"]
-    for name, figure in figures.items():
-        drawn = colours(to_png(figure))
-        for trace in figure.data:
-            if trace.type == "heatmap" or trace.opacity or trace.marker.opacity:
-                continue
-            there = (trace.marker.color or trace.line.color).lower() in drawn
-            assert there == (trace.visible != "legendonly"), name
-
-
-def test_pictures_keep_the_ends_of_an_axis_and_the_steps_of_a_line():
-    figure = go.Figure(go.Scatter(x=[1, 2], y=[0.2, 0.8], line={"shape": "hv", "color": "#ff0000"}))
-    figure.data[0].mode = "lines"
-    figure.update_xaxes(range=[0, 4]).update_yaxes(rangemode="tozero")
-    axes = to_canvas(figure, 80).axes[0]
-    assert axes.get_xlim() == (0, 4)
-    assert axes.get_ylim()[0] == 0
-    assert axes.lines[0].get_drawstyle() == "steps-post"
-
-
-def test_picture_of_ranks_is_darkest_for_the_best(standings):
-    assert "#08306b" in colours(to_png(draw_ranks(standings)))
