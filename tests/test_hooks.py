@@ -37,7 +37,8 @@ METRICS = {
     "mean": defaultdict(lambda: 0.5),
     "std": defaultdict(lambda: None),
     "intervals": {"macro_f1": {"low": 0.4, "high": 0.6}},
-    "rules": {"own": {"test": {"macro_f1": 0.45}}},
+    "own": {"seeds": {"1": {"macro_f1": 0.45}}},
+    "rules": {"top_k": {"test": {"macro_f1": 0.35}}},
 }
 CONF = Path(__file__).parents[1] / "conf/base/mlflow.yml"
 
@@ -72,7 +73,7 @@ def interrupt(model: str) -> None:
 
 
 TRAIN = Node(train, "params:recipe", "model", name="train")
-EVALUATE = Node(evaluate, ["model", "params:recipe"], "db_loss.metrics", name="evaluate")
+EVALUATE = Node(evaluate, ["model", "params:recipe"], "db_loss_metrics", name="evaluate")
 FAIL = Node(fail, "model", None, name="fail")
 INTERRUPT = Node(interrupt, "model", None, name="interrupt")
 
@@ -134,7 +135,7 @@ class Project:
 
     def _catalog(self) -> DataCatalog:
         recipe = Recipe(name="probe", training=Budget(epochs=4))
-        data = {"params:recipe": recipe, "db_loss.thresholds": {"1": 0.5}}
+        data = {"params:recipe": recipe, "db_loss_decision_rules": {"seeds": {}}}
         return DataCatalog({name: MemoryDataset(value) for name, value in data.items()})
 
 
@@ -168,7 +169,8 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
         "test/macro_f1": 0.5,
         "test/macro_f1_low": 0.4,
         "test/macro_f1_high": 0.6,
-        "test/rules/own/macro_f1": 0.45,
+        "test/own/macro_f1": 0.45,
+        "test/rules/top_k/macro_f1": 0.35,
     }
     assert child.data.params == {
         "dataset": "cwe",
