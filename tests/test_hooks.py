@@ -23,10 +23,12 @@ from kedro.runner import SequentialRunner
 from mlflow.tracking import MlflowClient
 from pydantic import BaseModel
 
-from losslab.hooks import Summary, Tracking
+from losslab.hooks import PipelineSelection, Summary, Tracking
 from losslab.training.events import EpochEnded, TrainingStarted, publish
 
 PARAMETERS = """
+task: multi
+losses: [bce, db]
 dataset: cwe
 recipe: {name: probe, training: {epochs: 4}}
 seed: 1
@@ -173,6 +175,8 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
         "test/rules/top_k/macro_f1": 0.35,
     }
     assert child.data.params == {
+        "task": "multi",
+        "losses": "['bce', 'db']",
         "dataset": "cwe",
         "recipe.name": "probe",
         "recipe.training.epochs": "4",
@@ -284,6 +288,16 @@ def test_server_that_is_back_is_used_by_the_next_run_of_the_process(project, sto
         project.run(server.url, TRAIN, EVALUATE)
     project.run(store, TRAIN, EVALUATE)
     assert set(statuses(store).values()) == {"FINISHED"}
+
+
+def test_failing_server_does_not_skip_the_selection_of_pipelines(project, monkeypatch):
+    registry: dict[str, Pipeline] = {}
+    monkeypatch.setattr("losslab.hooks.pipelines", registry)
+    project.hooks.insert(0, PipelineSelection())
+    with serve(FakeServer("500", "")) as server:
+        project.run(server.url, TRAIN, EVALUATE)
+    assert server.failed
+    assert "__default__" in registry
 
 
 def test_errors_of_other_hooks_are_not_swallowed(project, store):
