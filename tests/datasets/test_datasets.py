@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from kedro.io import DatasetError, Version
-from PIL import Image
 from plotly import graph_objects as go
 from scipy import sparse
 
@@ -78,7 +77,7 @@ def test_what_was_saved_is_loaded(case):
 def test_saving_leaves_one_complete_file_in_a_version_folder(case):
     dataset, data, _, path = case
     dataset.save(data)
-    files = [file for file in path.rglob("*") if file.is_file() and file.suffix != ".png"]
+    files = [file for file in path.rglob("*") if file.is_file()]
     assert [file.name for file in files] == [path.name]
     assert files[0].parent.parent == path
 
@@ -166,26 +165,6 @@ def test_figures_are_previewed_as_figures(tmp_path):
     dataset = FigureDataset(filepath=(tmp_path / "f.json").as_posix(), version=NEWEST)
     dataset.save(go.Figure(go.Bar(x=["a"], y=[1])))
     assert json.loads(json.dumps(dataset.preview()))["data"][0]["type"] == "bar"
-
-
-def test_figures_have_a_picture_for_papers_beside_them(tmp_path):
-    dataset = FigureDataset(filepath=(tmp_path / "f.json").as_posix(), version=NEWEST)
-    dataset.save(go.Figure(go.Bar(x=["$a$ of {b"], y=[1])))
-    folder = next((tmp_path / "f.json").iterdir())
-    assert sorted(file.name for file in folder.iterdir()) == ["f.json", "f.png"]
-    with Image.open(folder / "f.png") as picture:
-        assert min(picture.info["dpi"]) > 199
-        assert picture.width >= 1800
-    assert dataset.load().data[0].type == "bar"
-
-
-def test_figure_that_cannot_be_drawn_is_saved_all_the_same(tmp_path, caplog):
-    dataset = FigureDataset(filepath=(tmp_path / "f.json").as_posix())
-    dataset.save(
-        go.Figure(go.Scatter(x=[1, 2], y=[1, 2], mode="lines", line_color="hsl(0,100%,50%)"))
-    )
-    assert [file.name for file in tmp_path.iterdir()] == ["f.json"]
-    assert "f.png could not be drawn" in caplog.text
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 5])
