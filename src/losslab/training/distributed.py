@@ -1,6 +1,6 @@
 """Distributed data parallel: ranks, collectives, and the device, threads and precision of each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -45,8 +45,8 @@ def gather_rows(rows: Tensor, total: int) -> Tensor:
     """
     if not is_distributed():
         return rows
-    gathered: Tensor = _AllGather.apply(rows)
-    return gathered.flatten(0, 1)[:total]
+    all_gather: Callable[[Tensor], Tensor] = _AllGather.apply
+    return all_gather(rows).flatten(0, 1)[:total]
 
 
 class _AllGather(torch.autograd.Function):

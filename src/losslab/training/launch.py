@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -40,7 +41,8 @@ def run_in_processes(job: TrainingJob, data: TrainingData, failures: Path | None
         threads = max(1, torch.get_num_threads() // processes)
         receiver, sender = get_context("spawn").Pipe(duplex=False)
         arguments = (processes, threads, job, folder, failures, sender)
-        context = start_processes(_run_rank, arguments, processes, join=False, daemon=True)
+        start: Callable[..., ProcessContext] = start_processes
+        context = start(_run_rank, arguments, processes, join=False, daemon=True)
         try:
             _publish_events(context, receiver)
             outcome: Fitted | NonFiniteLossError = joblib.load(folder / "outcome")
