@@ -16,12 +16,13 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from losslab.data import encode_labels, label_space
+from losslab.features.encoder import embed_texts, encoder_tokenizer
+from losslab.features.tokens import tokenise
 from losslab.losses import build_loss
-from losslab.models.encoder import embed_texts, encoder_tokenizer
 from losslab.models.probe import Probe
-from losslab.models.settings import EncoderSettings
-from losslab.models.tokens import tokenise
-from losslab.targets import count_words, encode_labels, find_element_keywords, label_space
+from losslab.parameters import EncoderSettings
+from losslab.supervision import count_words, find_element_keywords
 
 ENCODER = EncoderSettings(
     backbone="minilm", pooling="mean", max_length=64, truncation="head", dropout=0.1

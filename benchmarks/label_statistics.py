@@ -17,20 +17,19 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.corpora import SPLITS, assign_splits
-from losslab.io import JSONDataset, SparseMatrixDataset
-from losslab.io.validators import check_split_documents, check_targets
-from losslab.parameters import GroupOptions
+from losslab.data import SPLITS, assign_splits, drop_rare_labels
+from losslab.datasets import JSONDataset, SparseMatrixDataset
+from losslab.datasets.validators import check_split_documents, check_targets
+from losslab.parameters import FrequencyGroupSettings
 from losslab.pipelines.prepare.nodes import encode_targets
 from losslab.pipelines.targets.nodes import (
     compute_label_statistics,
     count_cooccurrence,
     describe_corpus,
 )
-from losslab.targets import drop_rare_labels
 
 DOCUMENTS, LABELS, PER_DOCUMENT = 225_000, 18_211, 12.3
-GROUPS = GroupOptions(head_min=50, tail_max=15)
+GROUPS = FrequencyGroupSettings(head_min=50, tail_max=15)
 
 
 def simulate(documents: int, labels: int, per_document: float) -> pd.DataFrame:

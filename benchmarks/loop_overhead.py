@@ -14,15 +14,15 @@ import yaml
 from losslab.evaluation import judge_epoch, threshold_grid
 from losslab.losses import build_loss
 from losslab.models.probe import Probe
-from losslab.training.batches import Documents
-from losslab.training.budget import Budget
+from losslab.parameters import TrainingSettings
+from losslab.training.batches import SplitDataset
 from losslab.training.fit import fit
 from losslab.training.network import ModelWithLoss
 
 ROWS, WIDTH, LABELS, EPOCHS, BATCH, ROUNDS = 640, 384, 33, 30, 32, 3
 GRID = threshold_grid(0.4, 0.6, 0.01)
 CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
-BUDGET = Budget(
+BUDGET = TrainingSettings(
     **{
         **yaml.safe_load(CONF.read_text())["recipes"]["probe"]["training"],
         "epochs": EPOCHS,
@@ -40,24 +40,24 @@ def make_model() -> Probe:
     return Probe(width=WIDTH, labels=LABELS, hidden=256, dropout=0.1)
 
 
-def make_documents(rows: int) -> Documents:
+def make_documents(rows: int) -> SplitDataset:
     random = np.random.default_rng(0)
     features = random.normal(size=(rows, WIDTH)).astype(np.float32)
     targets = (random.random((rows, LABELS)) < 0.1).astype(np.float32)
-    return Documents({"embeddings": features}, targets, np.arange(rows))
+    return SplitDataset({"embeddings": features}, targets, np.arange(rows))
 
 
 def make_network() -> ModelWithLoss:
-    return ModelWithLoss(make_model(), build_loss("bce"), regularisers=BUDGET.regularisers)
+    return ModelWithLoss(make_model(), build_loss("bce"), regularizers=BUDGET.regularizers)
 
 
-def time_fit(train: Documents, validation: Documents) -> float:
+def time_fit(train: SplitDataset, validation: SplitDataset) -> float:
     start = perf_counter()
     fit(make_network, train, validation, budget=BUDGET, judge=judge, name="bce", seed=1)
     return perf_counter() - start
 
 
-def time_bare_loop(train: Documents, validation: Documents) -> float:
+def time_bare_loop(train: SplitDataset, validation: SplitDataset) -> float:
     start = perf_counter()
     torch.manual_seed(1)
     model, loss = make_model(), build_loss("bce")

@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 import numpy as np
 from scipy import sparse
 
-from losslab.targets import (
+from losslab.supervision import (
     SoftLabels,
     count_words,
     from_relevance,

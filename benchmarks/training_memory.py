@@ -21,10 +21,10 @@ from scipy import sparse
 from losslab.evaluation import judge_epoch, threshold_grid
 from losslab.losses import LabelStatistics, build_loss
 from losslab.models.build import build_model
-from losslab.training.batches import Documents
+from losslab.parameters.training import TransformerRecipe
+from losslab.training.batches import SplitDataset
 from losslab.training.loop import Loop
 from losslab.training.network import ModelWithLoss
-from losslab.training.recipes import TransformerRecipe
 
 CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
 LABELS, DOCUMENTS, PER_DOCUMENT, BATCH, STEPS = 18_211, 20_000, 16, 32, 160
@@ -51,7 +51,7 @@ def make_documents(max_length: int, *, full: bool) -> tuple[Documents, Documents
     }
     targets = sparse.csr_array((marks, (rows, columns)), shape=(DOCUMENTS, LABELS))
     rows = np.arange(DOCUMENTS)
-    return Documents(features, targets, rows), Documents(features, targets, rows[:VALIDATED])
+    return SplitDataset(features, targets, rows), SplitDataset(features, targets, rows[:VALIDATED])
 
 
 def main() -> None:
@@ -69,7 +69,7 @@ def main() -> None:
     network = ModelWithLoss(
         build_model(recipe, {}, labels=LABELS),
         build_loss(chosen.loss, counts),
-        regularisers=recipe.training.regularisers,
+        regularizers=recipe.training.regularizers,
     )
     loop = Loop(
         network, documents, budget=recipe.training, batch_size=BATCH, seed=0, title=chosen.loss

@@ -31,16 +31,16 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import Trainer, TrainingArguments
 
-from losslab.corpora import READERS
-from losslab.corpora.fetch import Ways, fetch
+from losslab.data import encode_labels, label_space
+from losslab.data.download.fetch import Ways, fetch
+from losslab.data.readers import READERS
+from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.losses import build_loss
 from losslab.models.build import build_model
-from losslab.models.features import compute_features, learn_tokenizer
-from losslab.targets import encode_labels, label_space
-from losslab.training.batches import Documents
+from losslab.parameters.training import TransformerRecipe
+from losslab.training.batches import SplitDataset
 from losslab.training.loop import Loop
 from losslab.training.network import ModelWithLoss
-from losslab.training.recipes import TransformerRecipe
 
 CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
 BATCH = 32
@@ -55,8 +55,8 @@ class Setting:
     features: dict[str, np.ndarray]
     targets: sparse.csr_array
 
-    def documents(self, places: np.ndarray) -> Documents:
-        return Documents(self.features, self.targets, places)
+    def documents(self, places: np.ndarray) -> SplitDataset:
+        return SplitDataset(self.features, self.targets, places)
 
 
 def read_setting(number: int, max_length: int) -> Setting:
@@ -75,8 +75,8 @@ def read_setting(number: int, max_length: int) -> Setting:
 def make_network(setting: Setting) -> ModelWithLoss:
     torch.manual_seed(0)
     model = build_model(setting.recipe, {}, labels=setting.targets.shape[1])
-    regularisers = setting.recipe.training.regularisers
-    return ModelWithLoss(model, build_loss("bce"), regularisers=regularisers)
+    regularizers = setting.recipe.training.regularizers
+    return ModelWithLoss(model, build_loss("bce"), regularizers=regularizers)
 
 
 def make_loop(setting: Setting, places: np.ndarray) -> Loop:

@@ -12,8 +12,10 @@ from scipy import sparse
 from scipy.special import expit
 from scipy.special import softmax as scipy_softmax
 
-from losslab.models.features import compute_features, learn_tokenizer
-from losslab.parameters import ThresholdOptions, loss_options
+from losslab.data import encode_labels
+from losslab.features.compute import compute_features, learn_tokenizer
+from losslab.parameters import ElementKeywordSettings, KeywordSettings, ThresholdGrid, loss_options
+from losslab.parameters.training import Recipes
 from losslab.pipelines.losses.nodes import train
 from losslab.pipelines.targets.baseline_nodes import (
     distil_labels,
@@ -22,13 +24,11 @@ from losslab.pipelines.targets.baseline_nodes import (
     search_element_keywords,
 )
 from losslab.pipelines.targets.keyword_nodes import count_training_words
-from losslab.targets import describe_labels, encode_labels, frequency_groups
-from losslab.targets.options import ElementOptions, KeywordOptions
-from losslab.training.recipes import Recipes
+from losslab.supervision import describe_labels, frequency_groups
 
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())
 ALL = yaml.safe_load((ROOT / "conf/base/parameters_targets.yml").read_text())
-KEYWORDS = KeywordOptions(**ALL["keywords"])
+KEYWORDS = KeywordSettings(**ALL["keywords"])
 LABELS = ["fruit", "metal"]
 RECIPE = "textcnn"  # reads words themselves: one word decides, and no encoder has to be loaded
 
@@ -68,7 +68,7 @@ def baseline():
         targets=targets,
         label_space=LABELS,
         failures=Path("nowhere"),
-        threshold=ThresholdOptions(**CONF["threshold"]),
+        threshold=ThresholdGrid(**CONF["threshold"]),
         seed=3,
         seeds=1,
     )
@@ -102,7 +102,7 @@ def test_words_the_baseline_depends_on_are_found_and_mask_training_documents(bas
         targets=targets,
         vocabulary=vocabulary,
         keywords=KEYWORDS,
-        elements=ElementOptions(**{**ALL["element_keywords"], "documents": 40}),
+        elements=ElementKeywordSettings(**{**ALL["element_keywords"], "documents": 40}),
         **shared,
     )
     found = {vocabulary[word]: LABELS[label] for word, label in zip(*words.nonzero(), strict=True)}

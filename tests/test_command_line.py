@@ -10,7 +10,7 @@ from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.startup import bootstrap_project
 
 from losslab.cli import cli
-from losslab.corpora import CorpusError
+from losslab.errors import CorpusError
 
 
 @pytest.mark.parametrize(

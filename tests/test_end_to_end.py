@@ -12,8 +12,8 @@ from mlflow.tracking import MlflowClient
 from safetensors.numpy import load
 
 from losslab.parameters import fitting
-from losslab.pipelines.report.nodes import CORPUS_FIGURES
-from losslab.pipelines.report.pipeline import RESULT_FIGURES
+from losslab.pipelines.reporting.nodes import CORPUS_FIGURES
+from losslab.pipelines.reporting.pipeline import RESULT_FIGURES
 
 LOSSES = fitting("multi")
 

@@ -8,10 +8,10 @@ import yaml
 from omegaconf import OmegaConf
 
 from losslab.config_loader import CheckedConfigLoader
-from losslab.corpora import READERS
-from losslab.corpora.fetch import Ways, fetch
-from losslab.corpora.rules import SplitRule
-from losslab.corpora.sources import SOURCES
+from losslab.data.download.fetch import Ways, fetch
+from losslab.data.download.sources import SOURCES
+from losslab.data.readers import READERS
+from losslab.parameters import SplitSettings
 from losslab.pipelines.prepare import nodes
 from losslab.settings import CONFIG_LOADER_ARGS
 
@@ -114,7 +114,7 @@ def test_the_corpora_at_hand_go_through_their_environments(tmp_path, dataset):
     folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
     given = parameters(dataset)
     _, account, documents = nodes.parse_corpus(folder, dataset, None, given["corpus"])
-    rule = SplitRule(
+    rule = SplitSettings(
         **given["split"] | ({"validation": 0.1, "test": 0.1} if dataset in SAMPLES else {})
     )
     split, _ = nodes.split_documents(documents, account, dataset, 0.02, 1, rule, None)

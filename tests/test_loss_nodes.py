@@ -9,15 +9,15 @@ import yaml
 from conftest import ROOT
 from scipy import sparse
 
-from losslab.parameters import ReportOptions, ThresholdOptions, loss_options
+from losslab.parameters import ReportSettings, ThresholdGrid, loss_options
+from losslab.parameters.training import Recipes
 from losslab.pipelines.losses.nodes import decide, evaluate, score, train
-from losslab.targets import describe_labels, frequency_groups
-from losslab.training.recipes import Recipes
+from losslab.supervision import describe_labels, frequency_groups
 
 SPLIT = np.array(["train"] * 60 + ["validation"] * 30 + ["test"] * 30)
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())
-REPORT = ReportOptions(reference="bce", resamples=100, confidence=0.95, seed=0, mixtures="refuse")
-THRESHOLD = ThresholdOptions(**CONF["threshold"])
+REPORT = ReportSettings(reference="bce", resamples=100, confidence=0.95, seed=0, mixtures="refuse")
+THRESHOLD = ThresholdGrid(**CONF["threshold"])
 
 
 @pytest.fixture

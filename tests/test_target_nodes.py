@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from losslab.errors import SupervisionError
+from losslab.parameters import KeywordSettings, LabelGroupSettings, SoftLabelSettings
 from losslab.pipelines.targets.group_nodes import group_labels
 from losslab.pipelines.targets.keyword_nodes import (
     count_training_words,
@@ -14,13 +16,12 @@ from losslab.pipelines.targets.keyword_nodes import (
     smooth_classically,
     weigh_words_by_tfidf,
 )
-from losslab.targets import TargetsError, classic_soft_labels, count_words, keyword_soft_labels
-from losslab.targets.options import KeywordOptions, LabelGroupOptions, SoftLabelOptions
-from losslab.targets.words import WORD
+from losslab.supervision import classic_soft_labels, count_words, keyword_soft_labels
+from losslab.supervision.words import WORD
 
 LABELS = ["fruit:apple", "fruit:pear", "pet"]
-KEYWORDS = KeywordOptions(lowercase=True, token_pattern=WORD, segmenter=None, k1=2, b=0.75, k2=2)
-SMOOTHING = SoftLabelOptions(eps=0.1, tf="log")
+KEYWORDS = KeywordSettings(lowercase=True, token_pattern=WORD, segmenter=None, k1=2, b=0.75, k2=2)
+SMOOTHING = SoftLabelSettings(eps=0.1, tf="log")
 GROUPS = {"separator": ":", "file": None, "seed": 0, "resolution": 1.0}
 
 
@@ -49,7 +50,7 @@ def test_soft_labels_are_those_of_the_library_and_go_by_rows_of_the_corpus(corpu
     texts = documents["text"].iloc[train]
     expected = keyword_soft_labels(count_words(texts)[0], targets[train], k1=2, b=0.75, k2=2)
     assert np.allclose(soft(np.array(train)), expected, atol=1e-6)
-    with pytest.raises(TargetsError, match="no soft labels for row 1"):
+    with pytest.raises(SupervisionError, match="no soft labels for row 1"):
         soft(np.array([1]))
 
 
@@ -66,7 +67,7 @@ def test_labels_without_training_documents_are_named(corpus, relate):
     documents = documents.assign(split=["train", "train", "test", "test", "train", "test"])
     counts, _ = count_training_words(documents, KEYWORDS)
     options = KEYWORDS if relate is relate_words_to_labels else SMOOTHING
-    with pytest.raises(TargetsError, match=r"1 of 3 labels have no .*: 'fruit:pear'; give"):
+    with pytest.raises(SupervisionError, match=r"1 of 3 labels have no .*: 'fruit:pear'; give"):
         relate(counts, targets, documents, LABELS, options)
 
 
@@ -76,7 +77,7 @@ def test_labels_without_training_documents_are_named(corpus, relate):
 )
 def test_labels_are_grouped_as_asked(corpus, by, sizes):
     documents, targets = corpus
-    options = LabelGroupOptions(by=by, **GROUPS)
+    options = LabelGroupSettings(by=by, **GROUPS)
     membership, table = group_labels(targets, documents, LABELS, options)
     assert table["labels"].tolist() == sizes
     assert sorted(np.asarray(membership.sum(axis=0)).ravel().tolist(), reverse=True) == sizes
@@ -87,11 +88,11 @@ def test_groups_file_leads_where_it_is_asked_for(corpus, tmp_path):
     documents, targets = corpus
     file = tmp_path / "groups.yml"
     file.write_text("x: ['fruit:apple', pet]\n")
-    options = LabelGroupOptions(by="file", **{**GROUPS, "file": str(file)})
+    options = LabelGroupSettings(by="file", **{**GROUPS, "file": str(file)})
     membership, _ = group_labels(targets, documents, LABELS, options)
     assert membership.toarray().tolist() == [[1, 0], [0, 1], [1, 0]]
 
 
 def test_groups_by_file_need_a_file():
     with pytest.raises(ValueError, match="by: file needs file"):
-        LabelGroupOptions(by="file", **GROUPS)
+        LabelGroupSettings(by="file", **GROUPS)

@@ -11,8 +11,8 @@ from typing import Any, get_args
 import yaml
 from pydantic.fields import FieldInfo
 
-from losslab.corpora import reader_options
-from losslab.corpora.sources import SOURCES, Download, Source
+from losslab.data.download.sources import SOURCES, Download, Source
+from losslab.data.readers import reader_options
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "data.md"

@@ -1,44 +1,35 @@
-"""The project's own commands: ``kedro run`` that explains mistakes, cross-validation, fetching."""
+"""The project's own commands: ``kedro run`` in the words of the field, cross-validation, fetching."""
 
 import os
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 from kedro.framework.cli.project import run as kedro_run
-from kedro.framework.project import pipelines as registry
 from kedro.framework.project import settings
 from kedro.io import DatasetError
 from kedro.pipeline import Pipeline
 from kedro.utils import find_kedro_project
 
-from losslab.corpora import CorpusError
-from losslab.corpora.fetch import FetchError, Ways
-from losslab.corpora.fetch import fetch as fetch_raw_files
-from losslab.corpora.raw_folder import overview
-from losslab.corpora.sources import SOURCES
-from losslab.evaluation import MixtureError
+from losslab.data.download.fetch import FetchOptions
+from losslab.data.download.fetch import fetch as fetch_raw_files
+from losslab.data.download.raw_folder import overview
+from losslab.data.download.sources import SOURCES
+from losslab.errors import FetchError, LosslabError
 from losslab.losses import LOSSES
-from losslab.models.errors import EncoderError
-from losslab.parameters import unknown
-from losslab.targets import TargetsError
-from losslab.training.errors import NonFiniteLossError
+from losslab.parameters import did_you_mean
 
-RUNNERS = ("SequentialRunner", "kedro.runner.SequentialRunner")
-"""Trainings seed one global generator, so that two at a time in one process would mix their draws."""
 PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git": "gitpython"}
 """Packages whose name is not that of their module."""
-EXPLAINED = (
-    DatasetError,
-    CorpusError,
-    EncoderError,
-    MixtureError,
-    NonFiniteLossError,
-    TargetsError,
-)
-"""Errors whose message says all a user needs; anything else is ours and keeps its traceback."""
+SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": "num_seeds"}
+"""Options of ours, and the parameters they set."""
+FIXED = {"runner": "SequentialRunner", "is_async": False, "runner_params": {}}
+"""Options of Kedro's that are not offered: trainings seed one global generator."""
+
+kedro_run.hidden = True  # `run` below takes its place
 
 
 @click.group(name="losslab")
@@ -46,18 +37,69 @@ def cli() -> None:
     """Commands of this project."""
 
 
-@cli.command(
-    params=kedro_run.params, help=kedro_run.help, context_settings=kedro_run.context_settings
-)
+def _project() -> Path:
+    return find_kedro_project(Path.cwd()) or Path.cwd()
+
+
+def _dataset_names() -> list[str]:
+    return sorted(path.stem for path in (_project() / "conf/datasets").glob("*.yml"))
+
+
+def _recipe_names() -> list[str]:
+    file = _project() / "conf/base/parameters_training.yml"
+    return list(yaml.safe_load(file.read_text())["recipes"]) if file.is_file() else []
+
+
+def _split_names(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+    return [name.strip() for name in value.split(",") if name.strip()] if value else None
+
+
+def _words(text: str, choices: Iterable[str]) -> str:
+    return f"{text}: {', '.join(choices)}."
+
+
+OPTIONS: list[click.Parameter] = [
+    click.Option(["--dataset"], help=_words("A dataset (conf/datasets)", _dataset_names())),
+    click.Option(["--recipe"], help=_words("A model and its budget", _recipe_names())),
+    click.Option(
+        ["--losses"],
+        callback=_split_names,
+        help=_words("Train and report these, comma-separated", LOSSES),
+    ),
+    click.Option(
+        ["--seeds"], type=click.IntRange(1), help="Train every loss with so many seeds: 1, 2, ..."
+    ),
+    *(option for option in kedro_run.params if option.name not in FIXED),
+]
+
+
+@cli.command(params=OPTIONS, context_settings=kedro_run.context_settings)
 def run(**options: Any) -> Any:
-    """Kedro's run, with its names checked first and the default that fits the task."""
-    _check_names(options)
-    _fit_task(options)
+    """Train losses and compare them: every loss and a report, or what the options choose.
+
+    \b
+    kedro run --losses=bce,db,zlpr --seeds=3
+    kedro run --dataset=reuters --recipe=minilm --pipelines=db_loss
+    kedro run --dataset=own --params=corpus.file=my.csv,corpus.text=text,corpus.labels=labels
+    """
+    return _explain_errors(lambda: _run(options))
+
+
+def _run(options: dict[str, Any]) -> Any:
+    chosen = {SUGAR[name]: options.pop(name, None) for name in SUGAR}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    options["params"] = {**(options["params"] or {}), **given}
     if options["pipeline"] and not options["pipelines"]:  # Kedro deprecates it with a warning
         options |= {"pipeline": None, "pipelines": [options["pipeline"]]}
+    _check_names(options)
+    return kedro_run.callback(**options, **FIXED)  # type: ignore[misc]
+
+
+def _explain_errors(action: Callable[[], Any]) -> Any:
+    """A user's mistake is one line; anything else is ours and keeps its traceback."""
     try:
-        return kedro_run.callback(**options)
-    except EXPLAINED as error:
+        return action()
+    except (LosslabError, DatasetError) as error:
         raise click.ClickException(str(error)) from error
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
@@ -68,21 +110,26 @@ def run(**options: Any) -> Any:
 
 
 @cli.command(
-    params=[*kedro_run.params, click.Option(["--folds"], type=click.IntRange(2), default=4)],
+    params=[*OPTIONS, click.Option(["--folds"], type=click.IntRange(2), default=4)],
     context_settings=kedro_run.context_settings,
 )
 def cross_validate(folds: int, **options: Any) -> None:
-    """Run as often as there are folds, four by default, and compare losses over them.
+    """K-fold cross-validation: train every fold, compare losses by paired t-tests.
 
-    Takes the options of kedro run. The test split stays; the rest is cut into parts, each of which
-    is validation once. Ends with pipeline across, which tells mean, spread and significance.
+    Takes the options of kedro run. The test split stays; the rest is cut into folds, each of which
+    is validation once. Ends with the pipeline meta_analysis.
     """
     given = options.pop("params") or {}
-    for fold in range(1, folds + 1):
-        click.echo(f"fold {fold} of {folds}")
-        split = {**given.get("split", {}), "folds": folds, "fold": fold}
-        run.callback(**options, params={**given, "split": split})
-    run.callback(**{**options, "pipeline": None, "pipelines": ["across"]}, params=given)
+
+    def run_folds() -> None:
+        for fold in range(1, folds + 1):
+            click.echo(f"fold {fold} of {folds}")
+            split = {**given.get("split", {}), "folds": folds, "fold": fold}
+            _run({**options, "params": {**given, "split": split}})
+        last = {**options, "pipeline": None, "pipelines": ["meta_analysis"]}
+        _run({**last, "params": given})
+
+    _explain_errors(run_folds)
 
 
 @cli.command()
@@ -95,24 +142,23 @@ def fetch(datasets: tuple[str, ...], listing: bool, force: bool) -> None:
     They come from their publishers, or from LOSSLAB_MIRROR, a folder or address of
     <dataset>.tar.xz archives. Where a licence forbids it, the steps to take are printed.
     """
-    project = find_kedro_project(Path.cwd()) or Path.cwd()
-    raw = Path(os.path.relpath(project / "data" / "01_raw"))
+    raw = Path(os.path.relpath(_project() / "data" / "01_raw"))
     _check("dataset", datasets, SOURCES)
     if listing:
         _print_table(overview(raw))
         return
     if not datasets:
         raise click.UsageError("name one or more datasets; kedro fetch --list shows them")
-    done = [_fetched(name, raw, force) for name in datasets]  # each, whatever befell the others
+    done = [_fetch_one(name, raw, force) for name in datasets]  # each, whatever befell the others
     if not all(done):
         raise click.exceptions.Exit(1)
 
 
-def _fetched(dataset: str, raw: Path, force: bool) -> bool:
-    """Fetch a dataset and tell what became of it."""
-    ways = Ways(mirror=os.environ.get("LOSSLAB_MIRROR"), progress=sys.stderr.isatty())
+def _fetch_one(dataset: str, raw: Path, force: bool) -> bool:
+    """Fetch a dataset, print where it is, and say whether it worked."""
+    options = FetchOptions(mirror=os.environ.get("LOSSLAB_MIRROR"), progress=sys.stderr.isatty())
     try:
-        folder = fetch_raw_files(dataset, raw, ways, force=force)
+        folder = fetch_raw_files(dataset, raw, options, force=force)
     except FetchError as error:
         click.echo(f"Error: {error}", err=True)
         return False
@@ -126,39 +172,16 @@ def _print_table(rows: list[dict[str, str]]) -> None:
         click.echo("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())
 
 
-def _fit_task(options: dict[str, Any]) -> None:
-    """Choose the default pipeline of the task, and refuse losses that do not fit it."""
-    task = _task(options)
-    chosen = list(filter(None, [options["pipeline"], *options["pipelines"]]))
-    if not chosen and task == "single":
-        options["pipelines"] = ["single_label"]
-    for name in chosen:
-        loss = name.removesuffix("_loss")
-        if loss in LOSSES and task not in LOSSES[loss].tasks:
-            raise click.ClickException(
-                f"{name} fits {' and '.join(LOSSES[loss].tasks)}-label tasks, "
-                f"this corpus is {task}-label (parameter 'task')"
-            )
-
-
-def _task(options: dict[str, Any]) -> str:
-    """The parameter ``task`` as the run will see it."""
-    project = find_kedro_project(Path.cwd()) or Path.cwd()
-    loader = settings.CONFIG_LOADER_CLASS(
-        options["conf_source"] or str(project / settings.CONF_SOURCE),
-        env=options["env"] or os.environ.get("KEDRO_ENV"),
-        runtime_params=options["params"],
-        **settings.CONFIG_LOADER_ARGS,
-    )
-    task: str = loader["parameters"]["task"]
-    return task
-
-
 def _check_names(options: dict[str, Any]) -> None:
     """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback."""
-    _check("runner", [options["runner"]], RUNNERS)
-    chosen = list(filter(None, [options["pipeline"], *options["pipelines"]])) or ["__default__"]
-    _check("pipeline", chosen, set(registry))
+    from losslab.pipeline_registry import create_registry
+
+    parameters = _parameters(options)
+    task = parameters["task"]
+    registry = create_registry(task, parameters["losses"])
+    chosen = options["pipelines"] or ["__default__"]
+    _check("pipeline", chosen, registry)
+    _check_task(chosen, task)
     pipeline = sum((registry[name] for name in chosen), Pipeline([]))
     nodes = pipeline.nodes
     selected = [*options["node_names"], *options["from_nodes"], *options["to_nodes"]]
@@ -168,7 +191,29 @@ def _check_names(options: dict[str, Any]) -> None:
     _check("dataset", [*options["from_inputs"], *options["to_outputs"]], pipeline.datasets())
 
 
+def _check_task(pipelines: Iterable[str], task: str) -> None:
+    for name in pipelines:
+        loss = LOSSES.get(name.removesuffix("_loss"))
+        if loss is not None and task not in loss.tasks:
+            raise click.ClickException(
+                f"{name} fits {' and '.join(loss.tasks)}-label tasks, "
+                f"this dataset is {task}-label (parameter 'task')"
+            )
+
+
+def _parameters(options: dict[str, Any]) -> dict[str, Any]:
+    """The parameters as the run will see them."""
+    loader = settings.CONFIG_LOADER_CLASS(
+        options["conf_source"] or str(_project() / settings.CONF_SOURCE),
+        env=options["env"] or os.environ.get("KEDRO_ENV"),
+        runtime_params=options["params"],
+        **settings.CONFIG_LOADER_ARGS,
+    )
+    parameters: dict[str, Any] = loader["parameters"]
+    return parameters
+
+
 def _check(kind: str, names: Iterable[str | None], known: Collection[str]) -> None:
     for name in names:
         if name and name not in known:
-            raise click.ClickException(unknown(kind, name, known))
+            raise click.ClickException(did_you_mean(kind, name, known))

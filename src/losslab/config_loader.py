@@ -1,35 +1,150 @@
-"""Configuration whose parameters are checked and complete before anything runs."""
+"""Configuration in layers: base < dataset < environment < ``--params``, checked before anything runs."""
 
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 from kedro.config import OmegaConfigLoader
+from omegaconf import OmegaConf
 from yaml import YAMLError
 
-from losslab.parameters import ParameterError, complete, unknown
+from losslab.data.readers import FILE_READERS, READERS, reader_options
+from losslab.errors import ParameterError
+from losslab.parameters import did_you_mean, validate_parameters
+from losslab.parameters.variants import DATA_PARAMETERS, flatten, variant_name
+
+DATASETS = "datasets"
+"""The folder of ``conf/`` with a file per dataset."""
 
 
-class CheckedConfigLoader(OmegaConfigLoader):
-    """Kedro's loader; ``["parameters"]`` holds every default and no unknown name.
+class LosslabConfigLoader(OmegaConfigLoader):
+    """Kedro's loader with a layer per dataset; ``["parameters"]`` are complete and checked.
 
     Kedro itself ignores a misspelt key, and checks types only in the pipelines that run. Unlike a
     hook, a loader serves every command, Kedro-Viz among them, which runs without hooks.
     """
 
     def __init__(self, conf_source: str, env: str | None = None, **options: Any) -> None:
-        if Path(conf_source).is_dir() and env is not None:
-            known = {folder.name for folder in Path(conf_source).iterdir() if folder.is_dir()}
-            if env not in known:
-                raise click.ClickException(unknown("environment", env, known))
-        super().__init__(conf_source, env=env, **options)
+        folder = Path(conf_source)
+        if folder.is_dir() and env is not None:
+            environments = {path.name for path in folder.iterdir() if path.is_dir()} - {DATASETS}
+            if env not in environments:
+                raise click.ClickException(did_you_mean("environment", env, environments))
+        resolvers = {
+            "losslab.raw_folder": lambda: self.raw_folder,
+            "losslab.dataset_folder": lambda: self.dataset_folder,
+            "losslab.recipe_folder": lambda: self.recipe_folder,
+            **options.pop("custom_resolvers", {}),
+        }
+        super().__init__(conf_source, env=env, custom_resolvers=resolvers, **options)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
-        """The configuration of a kind; a mistake in it ends the command with one line."""
+        """The configuration of a kind; a mistake in it is one line."""
         try:
+            if key == "parameters" and key not in self.data:
+                return self.checked_parameters
             values: dict[str, Any] = super().__getitem__(key)
-            return complete(values) if key == "parameters" else values
+            return values
         except YAMLError as error:
             raise click.ClickException(" ".join(str(error).split())) from error
         except ParameterError as error:
             raise click.ClickException(str(error)) from None
+
+    @property
+    def dataset(self) -> str:
+        """The chosen dataset: ``--dataset``, else the one of ``globals.yml``."""
+        return str(self._choice("dataset"))
+
+    @property
+    def recipe(self) -> str:
+        """The chosen recipe: ``--recipe``, else the one of ``globals.yml``."""
+        return str(self._choice("recipe"))
+
+    @property
+    def datasets(self) -> list[str]:
+        """The datasets that have a file."""
+        return sorted(path.stem for path in Path(self.conf_source, DATASETS).glob("*.yml"))
+
+    @property
+    def recipes(self) -> list[str]:
+        """The recipes of all layers."""
+        return list(self._files.get("recipes") or {})
+
+    @cached_property
+    def checked_parameters(self) -> dict[str, Any]:
+        """Every parameter, as nodes receive it."""
+        folder = Path(self.conf_source).resolve().parent / "data" / "06_models"
+        failures = folder / self.dataset_folder / self.recipe_folder / "failures"
+        return {**validate_parameters(self._merged), "failures": str(failures)}
+
+    @property
+    def raw_folder(self) -> str:
+        """The folder of raw files: the reader's, shared by all datasets it reads."""
+        reader = self._merged.get("reader")
+        return self.dataset if reader in (None, *FILE_READERS) else str(reader)
+
+    @property
+    def dataset_folder(self) -> str:
+        """The folder of a dataset's results; other data than its file asks for is a variant."""
+        parts = (DATA_PARAMETERS, self._reader_defaults())
+        return variant_name(self.dataset, self.runtime_params or {}, self._files, *parts)
+
+    @property
+    def recipe_folder(self) -> str:
+        """The folder of a recipe's results; another model than its entry is a variant."""
+        change, entry = (
+            {"model": dict((layer.get("recipes") or {}).get(self.recipe, {})).get("model", {})}
+            for layer in (self.runtime_params or {}, self._files)
+        )
+        return variant_name(self.recipe, change, entry, ("model",))
+
+    @property
+    def _merged(self) -> dict[str, Any]:
+        return _merge(self._files, self.runtime_params or {})
+
+    @cached_property
+    def _files(self) -> dict[str, Any]:
+        """The parameters of base, dataset and environment, in this order."""
+        if self.dataset not in self.datasets:
+            raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets))
+        environment = self.env or self.default_run_env
+        layers = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
+        if environment != self.base_env:
+            layers.append(self._folder(environment))
+        for layer in layers:
+            self._refuse_choices(layer)
+        return _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
+
+    def _folder(self, environment: str) -> dict[str, Any]:
+        """The parameters of an environment, without ``--params``, which Kedro adds to that key."""
+        folder, patterns = Path(self.conf_source, environment), self.config_patterns["parameters"]
+        values: dict[str, Any] = self.load_and_merge_dir_config(
+            str(folder), [*patterns], "parameter files", set()
+        )
+        return values
+
+    def _dataset_file(self) -> Path:
+        return Path(self.conf_source, DATASETS, f"{self.dataset}.yml")
+
+    def _refuse_choices(self, layer: Mapping[str, Any]) -> None:
+        """``dataset`` and ``recipe`` decide on folders, too, and stand in ``globals.yml``."""
+        for name in ("dataset", "recipe"):
+            if name in layer:
+                raise ParameterError(
+                    f"'{name}' stands in a parameters file; set it in globals.yml or by --{name}"
+                )
+
+    def _choice(self, name: str) -> Any:
+        return (self.runtime_params or {}).get(name) or self["globals"][name]
+
+    def _reader_defaults(self) -> dict[str, Any]:
+        reader = str(self._merged.get("reader") or self.dataset)
+        fields = reader_options(reader).model_fields if reader in READERS else {}
+        return flatten({"corpus": {name: field.default for name, field in fields.items()}})
+
+
+def _merge(*layers: Any) -> dict[str, Any]:
+    merged: Any = OmegaConf.to_container(OmegaConf.unsafe_merge(*layers), resolve=True)
+    return dict(merged)

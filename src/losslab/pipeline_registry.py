@@ -1,36 +1,71 @@
-"""Every pipeline by name, written out: what ``kedro run --pipeline`` accepts."""
+"""Every pipeline by name, written out: what ``kedro run --pipelines`` accepts."""
+
+from collections.abc import Sequence
 
 from kedro.pipeline import Pipeline
 
-from losslab.parameters import TASKS, TRAINABLE, fitting, namespace
-from losslab.pipelines import across, losses, prepare, report, targets
+from losslab.losses import LOSSES
+from losslab.parameters import losses_for_task, namespace
+from losslab.pipelines import (
+    data,
+    distillation,
+    evaluation,
+    features,
+    meta_analysis,
+    reporting,
+    supervision,
+    training,
+)
 
 
 def register_pipelines() -> dict[str, Pipeline]:
-    """The registry; each ``<loss>_loss`` holds its whole upstream and runs by itself.
+    """The registry as Kedro asks for it, before a dataset is known; see ``create_registry``."""
+    return create_registry()
 
-    A registry cannot know the data, so there are two defaults: ``__default__`` for documents with
-    several labels, ``single_label`` for those with one; ``kedro run`` takes the one that fits.
+
+def create_registry(
+    task: str = "multi", losses: Sequence[str] | None = None
+) -> dict[str, Pipeline]:
+    """The pipelines of a task, with a report on ``losses``, by default every one that fits.
+
+    Each ``<loss>_loss`` holds its whole upstream and runs by itself.
     """
-    upstream = prepare.create_pipeline() + targets.create_pipeline()
-    one = {name: _with_sources(name) for name in TRAINABLE}
-    every = {task: sum((one[name] for name in fitting(task)), upstream) for task in TASKS}
-    reports = {task: report.create_pipeline(fitting(task)) for task in TASKS}
+    chosen = list(losses or losses_for_task(task))
+    upstream = _upstream()
+    by_loss = {name: upstream + _loss(name, task) for name in LOSSES}
+    every = sum((by_loss[name] for name in chosen), upstream)
+    report = reporting.create_pipeline(chosen)
     return {
-        "prepare": prepare.create_pipeline(),
-        "targets": sum((source() for source in targets.FROM_TEXTS.values()), upstream),
-        **{namespace(name): upstream + pipeline for name, pipeline in one.items()},
-        "all_losses": every["multi"],
-        "report": reports["multi"],
-        "across": across.create_pipeline(),
-        "paper_tables": report.create_paper_tables(),
-        "single_label_report": reports["single"],
-        "single_label": every["single"] + reports["single"],
-        "__default__": every["multi"] + reports["multi"],
+        "data": data.create_pipeline(),
+        "features": data.create_pipeline() + features.create_pipeline(),
+        "supervision": sum((make() for make in supervision.SOFT_TARGETS.values()), upstream),
+        "distillation": sum((_taught(name, task) for name in distillation.TEACHERS), upstream),
+        **{namespace(name): pipeline for name, pipeline in by_loss.items()},
+        "report": report,
+        "meta_analysis": meta_analysis.create_pipeline(),
+        "paper_tables": reporting.create_paper_tables(),
+        "__default__": every + report,
     }
 
 
-def _with_sources(loss: str) -> Pipeline:
-    """A loss, and what makes its masks, groups or soft targets where it needs such."""
-    pipeline = losses.create_pipeline(loss)
-    return targets.SOURCES[loss]() + pipeline if loss in targets.SOURCES else pipeline
+def _upstream() -> Pipeline:
+    """What every loss needs: documents, features, label statistics."""
+    return data.create_pipeline() + features.create_pipeline() + supervision.create_pipeline()
+
+
+def _loss(loss: str, task: str) -> Pipeline:
+    """A loss from its supervision to its metrics."""
+    own = training.create_pipeline(loss) + evaluation.create_pipeline(loss)
+    own += evaluation.record_conditions()
+    if loss in supervision.SOFT_TARGETS:
+        own += supervision.SOFT_TARGETS[loss]()
+    if loss in distillation.TEACHERS:
+        own += _taught(loss, task)
+    return own + reporting.create_soft_label_page() if loss == "kwls" else own
+
+
+def _taught(loss: str, task: str) -> Pipeline:
+    """The baseline's training, and what it teaches ``loss``."""
+    teacher = distillation.TEACHERS[loss][task]
+    trained = training.create_pipeline(teacher).to_outputs(f"{namespace(teacher)}_model")
+    return trained + distillation.create_pipeline(loss, task)

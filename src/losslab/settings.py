@@ -7,22 +7,22 @@ from pathlib import Path
 from kedro.utils import find_kedro_project
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")  # its import overrides conf/logging.yml
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-for said in (
-    r"register_new_resolver\(\) is deprecated",  # omegaconf, on Kedro and kedro-mlflow
-    "One or more dataset names contain",  # Kedro, on the report reading from namespaces
-):
-    warnings.filterwarnings("ignore", message=said)
+warnings.filterwarnings(  # omegaconf, on Kedro and kedro-mlflow
+    "ignore", message=r"register_new_resolver\(\) is deprecated"
+)
+with warnings.catch_warnings(record=True):  # MLflow, on a class of kedro-mlflow, past any filter
+    import kedro_mlflow.mlflow  # noqa: F401
 
-from losslab.config_loader import CheckedConfigLoader  # noqa: E402
-from losslab.hooks import Summary, Tracking  # noqa: E402
+from losslab.config_loader import LosslabConfigLoader  # noqa: E402
+from losslab.hooks import PipelineSelection, Summary, Tracking  # noqa: E402
 
 PROJECT = find_kedro_project(Path.cwd()) or Path.cwd()
 
 tracking = Tracking()
-HOOKS = (tracking, Summary(tracking))
-DISABLE_HOOKS_FOR_PLUGINS = ("kedro_mlflow",)  # Tracking takes its place
+HOOKS = (PipelineSelection(), tracking, Summary(tracking))
 
 
 def tracking_uri() -> str:
@@ -35,7 +35,7 @@ def artifact_location() -> str | None:
     return None if os.environ.get("MLFLOW_TRACKING_URI") else "mlruns"
 
 
-CONFIG_LOADER_CLASS = CheckedConfigLoader
+CONFIG_LOADER_CLASS = LosslabConfigLoader
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",

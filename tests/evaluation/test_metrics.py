@@ -20,7 +20,7 @@ from sklearn.metrics import (
 )
 
 from losslab.evaluation import compute_metrics
-from losslab.targets import frequency_groups
+from losslab.supervision import frequency_groups
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text())
 
@@ -170,7 +170,7 @@ def test_group_without_labels_scores_zero():
 def test_metrics_do_not_depend_on_the_blocks_they_are_computed_in(monkeypatch):
     targets, scores, guesses = predict()
     whole = compute_metrics(targets, scores, guesses)
-    monkeypatch.setattr("losslab.evaluation.counts.BLOCK", 20)
+    monkeypatch.setattr("losslab.evaluation.confusion.BLOCK", 20)
     assert compute_metrics(targets, scores, guesses) == whole
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.metrics import f1_score
+from sklearn.metrics import accuracy_score, f1_score
 
 from losslab.evaluation import (
-    best_cut,
+    best_threshold,
     compute_metrics,
     judge_epoch,
     threshold_grid,
@@ -71,6 +71,7 @@ def test_epoch_is_judged_as_the_test_split_is(seed):
     assert judged == {
         "macro_f1": metrics["macro_f1"],
         "micro_f1": metrics["micro_f1"],
+        "accuracy": metrics["subset_accuracy"],
         "threshold": cut,
     }
 
@@ -83,23 +84,23 @@ def test_golden_validation_epoch_has_its_micro_f1():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_best_cut_beats_every_other_one(seed):
+def test_best_threshold_beats_every_other_one(seed):
     targets, scores = draw_validation(seed)
     scores = np.round(scores, 1)  # ties
-    cut = best_cut(targets.astype(bool), scores)
+    cut = best_threshold(targets.astype(bool), scores)
     reached = {c: f1_score(targets, scores > c, average="micro") for c in [*np.unique(scores), -9]}
     assert f1_score(targets, scores > cut, average="micro") == pytest.approx(max(reached.values()))
 
 
-def test_best_cut_lies_between_the_scores_it_separates():
+def test_best_threshold_lies_between_the_scores_it_separates():
     truth, scores = np.array([[True, True, False]]), np.array([[5.0, 3.0, 2.0]])
-    assert best_cut(truth, scores) == 2.5
-    assert best_cut(np.array([[True]]), np.array([[4.0]])) < 4.0
+    assert best_threshold(truth, scores) == 2.5
+    assert best_threshold(np.array([[True]]), np.array([[4.0]])) < 4.0
 
 
 def test_scores_without_a_grid_are_cut_where_it_is_best():
     targets, scores = draw_validation(0)
-    assert tune_threshold(targets, 100 * scores, None) == best_cut(
+    assert tune_threshold(targets, 100 * scores, None) == best_threshold(
         targets.astype(bool), 100 * scores
     )
 
@@ -118,3 +119,18 @@ def test_an_epoch_is_judged_by_group_as_metrics_are():
     for group in groups:
         for name in ("micro_f1", "macro_f1"):
             assert judged[f"{group}_{name}"] == metrics[f"{group}/{name}"]
+
+
+def test_accuracy_of_a_single_label_epoch_is_the_usual_one():
+    random = np.random.default_rng(1)
+    scores, classes = random.random((30, 4)), random.integers(4, size=30)
+    judged = judge_epoch(np.eye(4)[classes], scores, grid=GRID, task="single")
+    assert judged["accuracy"] == accuracy_score(classes, scores.argmax(axis=1))
+    assert "threshold" not in judged
+
+
+def test_an_epoch_does_not_depend_on_the_blocks_it_is_judged_in(monkeypatch):
+    targets, logits = draw_validation(0)
+    whole = judge_epoch(targets, expit(logits), grid=GRID)
+    monkeypatch.setattr("losslab.evaluation.confusion.BLOCK", 20)
+    assert judge_epoch(targets, expit(logits), grid=GRID) == whole

@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.evaluation import compute_score_curves
 from losslab.losses import LOSSES
 from losslab.reporting import (
     CorpusPart,
     ResultPart,
     RunPart,
-    compare,
+    build_standings,
+    comparison_table,
     draw_group_scores,
     draw_label_scatter,
     draw_learning_curves,
@@ -18,18 +20,17 @@ from losslab.reporting import (
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
+    draw_similar_labels,
     draw_sorted_scores,
     draw_training_curves,
     gather_histories,
     loss_facts,
     render_page,
-    stand,
     tabulate_label_scores,
     tabulate_rules,
 )
-from losslab.reporting.score_profile import profile_scores
-from losslab.reporting.similar_labels import draw_similar_labels
-from losslab.reporting.table import ASIDE, COLUMNS
+from losslab.reporting.comparison import CONVENTIONS
+from losslab.reporting.definitions import COLUMNS
 
 LABELS = [f"label {number}" for number in range(6)]
 TABLE = pd.DataFrame(
@@ -52,8 +53,9 @@ STATISTICS = {
 
 
 def result(value: float, spread: float | None = 0.01, seeds: int = 2) -> dict:
-    keys = ("best_epoch", *COLUMNS, *ASIDE)
+    keys = ("best_epoch", *COLUMNS, *CONVENTIONS)
     return {
+        "rule": "tuned",
         "seeds": {str(seed): {} for seed in range(seeds)},
         "mean": dict.fromkeys(keys, value),
         "std": dict.fromkeys(keys, spread),
@@ -79,37 +81,40 @@ def history(seed: int = 0, epochs: int = 5) -> pd.DataFrame:
     )
 
 
-def profile(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
+def curves(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     truth = sparse.csr_array(random.random((40, len(LABELS))) < 0.3)
     scores = random.random((1, 40, len(LABELS)))
-    return profile_scores(truth, scores, [0.6], probability=probability)
+    predicted = [sparse.csr_array(scores[0] > 0.6)]
+    return compute_score_curves(truth, scores, predicted, probability=probability)
 
 
 def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
-    """The figures of a page and the tables it needs besides."""
+    """The plots of a page and the tables it needs besides."""
     training = gather_histories({name: history(seed) for seed, name in enumerate(losses)})
-    profiles = pd.concat(
-        profile(seed, probability=LOSSES[name].decision == "probability").assign(loss=name)
+    tables = pd.concat(
+        curves(seed, probability=LOSSES[name].decision == "probability").assign(loss=name)
         for seed, name in enumerate(losses)
     )
-    labels = tabulate_label_scores(profiles, label_table(), LABELS)
-    figures = {
+    random = np.random.default_rng(0)
+    errors = {name: {"f1_by_label": random.random(len(LABELS)).tolist()} for name in losses}
+    labels = tabulate_label_scores(errors, label_table(), LABELS)
+    plots = {
         "group_scores": draw_group_scores(standings),
         "ranks": draw_ranks(standings),
         "learning_curves": draw_learning_curves(training),
         "learning_time": draw_learning_time(training),
         "training_curves": draw_training_curves(training),
-        "sorted_scores": draw_sorted_scores(profiles),
-        "reliability": draw_reliability(profiles),
-        "precision_recall": draw_precision_recall(profiles),
+        "sorted_scores": draw_sorted_scores(tables),
+        "reliability": draw_reliability(tables),
+        "precision_recall": draw_precision_recall(tables),
         "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
         "similar_labels": draw_similar_labels(
             labels, losses, np.ones((len(labels), 1)), losses[:1]
         ),
     }
-    facts = loss_facts(training, profiles)
-    return {"facts": facts, "label_scores": labels, "figures": figures}
+    facts = loss_facts(training, tables)
+    return {"facts": facts, "label_scores": labels, "plots": plots}
 
 
 def rules(value: float) -> dict:
@@ -165,8 +170,8 @@ def page(
     differs=None,
     **run,
 ) -> str:
-    comparison = mark(compare(metrics), differs or {})
-    standings = stand(comparison, uncertainty=uncertainty)
+    comparison = mark(comparison_table(metrics), differs or {})
+    standings = build_standings(comparison, uncertainty=uncertainty)
     reference = "bce" if "bce" in metrics else None
     results = ResultPart(
         comparison,

@@ -1,11 +1,14 @@
 import json
+import re
+import runpy
+from pathlib import Path
 
 import pytest
 
 from losslab.losses import LOSSES
 from losslab.reporting.paper_tables import (
     count_documents,
-    find_runs,
+    find_our_results,
     read_paper_tables,
     write_paper_tables,
 )
@@ -17,11 +20,16 @@ def save(folder, name, version, content):
     file.write_text(content if isinstance(content, str) else json.dumps(content))
 
 
-def metrics(value, seeds=1, folds=None, unbalance=None):
+def metrics(value, seeds=1, folds=None, undersample=None):
     return {
         "mean": {"micro_f1": value},
         "seeds": {str(seed): {} for seed in range(seeds)},
-        "conditions": {"split": {"folds": folds}, "unbalance": unbalance},
+        "conditions": {
+            "dataset": "reuters",
+            "recipe": {"name": "probe"},
+            "split": {"folds": folds},
+            "undersample": undersample,
+        },
         "fingerprint": str(seeds),
     }
 
@@ -54,20 +62,28 @@ def reports(tmp_path):
 
 
 def test_newest_run_is_found_with_the_commit_of_its_own_command(reports):
-    (key, run) = next(iter(find_runs(reports).items()))
+    (key, run) = next(iter(find_our_results(reports).items()))
     assert key == ("reuters", "probe", "bce")
     assert (run.metrics["micro_f1"], run.seeds, run.commit) == (0.8765, 3, "0123456789abcdef")
 
 
 def test_commit_of_another_command_is_not_taken(reports):
     save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.9))
-    assert next(iter(find_runs(reports).values())).commit is None
+    assert next(iter(find_our_results(reports).values())).commit is None
 
 
-@pytest.mark.parametrize("other", [{"folds": 4}, {"unbalance": {"ratio": 100}}])
+@pytest.mark.parametrize("other", [{"folds": 4}, {"undersample": {"ratio": 100}}])
 def test_other_experiments_are_not_taken_for_the_papers(reports, other):
     save(reports / "reuters/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.1, **other))
-    assert next(iter(find_runs(reports).values())).metrics["micro_f1"] == 0.8765
+    assert next(iter(find_our_results(reports).values())).metrics["micro_f1"] == 0.8765
+
+
+@pytest.mark.parametrize("folder", ["reuters-raw/probe", "reuters/probe-roberta"])
+def test_variants_are_not_taken_for_the_dataset_and_recipe_themselves(reports, folder):
+    save(reports / folder / "bce_loss", "metrics.json", "2026-01-03", metrics(0.1))
+    ((key, ours),) = find_our_results(reports).items()
+    assert key == ("reuters", "probe", "bce")
+    assert ours.metrics["micro_f1"] == 0.8765
 
 
 def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis(reports):
@@ -77,7 +93,7 @@ def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis
     }
     place = reports / "reuters/probe/bce_loss"
     save(place, "errors.json", "2026-01-02", {"by_documents": parts})
-    metrics = next(iter(find_runs(reports).values())).metrics
+    metrics = next(iter(find_our_results(reports).values())).metrics
     assert metrics["documents with one label/macro_f1"] == 0.4
     assert "documents with several labels/macro_f1" not in metrics
     columns = {column for table in read_paper_tables()["tables"] for column in table["columns"]}
@@ -85,14 +101,18 @@ def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis
 
 
 def test_losses_of_a_table_that_differ_in_more_are_told(reports):
-    alike = write_paper_tables(CONTENT, find_runs(reports))
+    alike = write_paper_tables(CONTENT, find_our_results(reports))
     save(reports / "reuters/probe/db_loss", "metrics.json", "2026-01-02", metrics(0.9, seeds=1))
-    assert "They differ in more than the loss." in write_paper_tables(CONTENT, find_runs(reports))
+    assert "They differ in more than the loss." in write_paper_tables(
+        CONTENT, find_our_results(reports)
+    )
     assert "They differ" not in alike
 
 
 def test_ours_stands_beside_theirs_and_is_empty_where_nothing_ran(reports):
-    text = write_paper_tables(CONTENT, find_runs(reports), {"reuters": "6,769 / 1,000 / 3,019"})
+    text = write_paper_tables(
+        CONTENT, find_our_results(reports), {"reuters": "6,769 / 1,000 / 3,019"}
+    )
     assert "| BCE | 89.14 | 87.65 | 47.32 |  |" in text
     assert "| DB | 90.62 |  | 64.47 |  |" in text
     assert "| SVM | 87.6 |  |  |  |" in text
@@ -130,3 +150,34 @@ def test_figures_that_other_places_quote_stand_in_the_file():
     assert reuters["rows"]["DB"][-2:] == [48.89, 31.39]
     assert tables["kwls", 2, "Yelp", "LSTM"]["rows"]["KWLS"] == [65.68]
     assert tables["zlpr", 13, "Toxic", "BERT"]["rows"]["ZLPR"][0] == 91.51
+
+
+def without_ours(text):
+    """The document as it would be without results of ours."""
+    lines = []
+    for line in text.splitlines():
+        cells = line.split("|")
+        if len(cells) > 3 and cells[2].strip() != "micro f1":
+            filled = cells[1].strip() and not cells[1].startswith("---")
+            cells[3:-1:2] = ["  "] * len(cells[3:-1:2]) if filled else cells[3:-1:2]
+        lines.append("|".join(cells))
+    kept = "\n".join(lines) + "\n"
+    return re.sub(r"^Ours: .*\n\n?", "", kept, flags=re.MULTILINE)
+
+
+def test_document_in_the_repository_is_what_the_generator_writes():
+    document = (Path(__file__).parents[2] / "docs" / "paper_tables.md").read_text(encoding="utf-8")
+    assert without_ours(document).rstrip() == write_paper_tables(read_paper_tables(), {}).rstrip()
+
+
+def test_results_of_ours_are_all_that_may_differ_in_the_document(reports):
+    ours = write_paper_tables(CONTENT, find_our_results(reports), {"reuters": "1 / 2 / 3"})
+    assert "87.65" in ours
+    assert without_ours(ours).rstrip() == write_paper_tables(CONTENT, {}).rstrip()
+
+
+def test_tool_writes_the_document_from_the_results_of_a_data_folder(reports):
+    tool = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "paper_tables.py"))
+    (reports / "08_reporting").mkdir()
+    (reports / "reuters").rename(reports / "08_reporting" / "reuters")
+    assert "| BCE | 89.14 | 87.65 |" in tool["render"](reports)

@@ -2,11 +2,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.parameters import ReportOptions
-from losslab.pipelines.report.similar_nodes import draw_similar
-from losslab.reporting import similar_labels
-from losslab.reporting.png import to_png
-from losslab.reporting.similar_labels import draw_similar_labels, similar_groups
+from losslab.reporting import draw_similar_labels, result_plots
+from losslab.reporting.result_plots import similar_groups
 
 # labels 0, 1, 4 are alike; 2 and 3; 5 is alone; 4 also belongs to the second group
 MEMBERSHIP = sparse.csr_array(
@@ -21,7 +18,7 @@ def test_groups_hold_labels_of_the_test_split_each_once_most_frequent_first():
 
 
 def test_no_more_labels_are_shown_than_fit(monkeypatch):
-    monkeypatch.setattr(similar_labels, "MOST_LABELS", 2)
+    monkeypatch.setattr(result_plots, "MAX_SIMILAR_LABELS", 2)
     assert similar_groups(MEMBERSHIP, SUPPORT + 1) == [[1, 0]]
 
 
@@ -47,25 +44,13 @@ def test_labels_that_begin_alike_stay_apart():
     assert max(map(len, figure.layout.xaxis.ticktext)) == 32
 
 
-def test_losses_beyond_the_first_wait_until_a_reader_chooses_them():
+def test_losses_beyond_the_first_are_in_the_legend_only():
     table = scores(focal=[0.1] * 6, db=[0.5] * 6)
     figure = draw_similar_labels(table, ["focal", "db"], MEMBERSHIP, first={"focal"})
     shown = {trace.meta["loss"]: trace.visible for trace in figure.data}
     assert shown == {"focal": True, "db": "legendonly"}
 
 
-def test_picture_shows_the_reference_that_was_asked_for_and_losses_that_spare_similar_labels():
-    table = scores(bce=[0.1] * 6, focal=[0.2] * 6, kwls=[0.3] * 6)
-    comparison = pd.DataFrame({"loss": ["kwls", "focal", "bce"]})
-    options = ReportOptions(
-        reference="focal", resamples=100, confidence=0.95, seed=0, mixtures="refuse"
-    )
-    figure = draw_similar(table, list("abcdef"), MEMBERSHIP, comparison, options)
-    assert {trace.name for trace in figure.data if trace.visible is True} == {"focal", "kwls"}
-    assert {trace.name for trace in figure.data} == {"focal", "kwls", "bce"}
-
-
 def test_a_corpus_without_similar_labels_gives_an_empty_figure():
     figure = draw_similar_labels(scores(bce=[0.1] * 6), ["bce"], sparse.eye_array(6))
     assert len(figure.data[0].x) == 0
-    assert to_png(figure)

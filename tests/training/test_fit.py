@@ -7,28 +7,28 @@ import torch
 from safetensors.torch import load_file
 from scipy import sparse
 
+from losslab.errors import NonFiniteLossError
 from losslab.evaluation import judge_epoch, threshold_grid
+from losslab.features.inputs import Embeddings
 from losslab.losses import LabelStatistics, build_loss
 from losslab.losses.base import Loss
-from losslab.models.inputs import Embeddings
 from losslab.models.probe import Probe
-from losslab.training.batches import Documents
-from losslab.training.budget import Budget, Regularisers
-from losslab.training.errors import NonFiniteLossError
+from losslab.parameters import RegularizerSettings, TrainingSettings
+from losslab.training.batches import SplitDataset
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.fit import fit
 from losslab.training.loop import HEAP_GROWS_FOR, SKIPPED_AT_MOST, Loop
 from losslab.training.network import ModelWithLoss, load_weights, predict_scores
 from losslab.training.optimizer import learning_rate_factor, make_optimizer
 
-NONE = Regularisers(rdrop=0, adversarial=0, radius=0.1)
-BUDGET = Budget(
+NONE = RegularizerSettings(rdrop=0, adversarial=0, radius=0.1)
+BUDGET = TrainingSettings(
     epochs=40,
     patience=8,
     evaluations_per_epoch=1,
     select_by="macro_f1",
     batch_size=16,
-    whole_batch_size=64,
+    min_batch_size_batchwise=64,
     learning_rate=0.02,
     weight_decay=0.0,
     max_grad_norm=1.0,
@@ -40,15 +40,15 @@ BUDGET = Budget(
     gradient_checkpointing=False,
     processes=1,
     threads=1,
-    regularisers=NONE,
+    regularizers=NONE,
 )
 
 
-def separable(rows: int, seed: int, **context) -> Documents:
+def separable(rows: int, seed: int, **context) -> SplitDataset:
     """Labels that are signs of single features."""
     features = np.random.default_rng(seed).normal(size=(rows, 4)).astype(np.float32)
     targets = (features[:, :3] > 0).astype(np.float32)
-    return Documents({"embeddings": features}, targets, np.arange(rows), context=context)
+    return SplitDataset({"embeddings": features}, targets, np.arange(rows), context=context)
 
 
 def judge(targets, logits):
@@ -58,11 +58,11 @@ def judge(targets, logits):
 STATISTICS = LabelStatistics(frequencies=[50, 50, 50], documents=100, mu=0.4)
 
 
-def network(loss, dropout=0.0, regularisers=NONE, **options):
+def network(loss, dropout=0.0, regularizers=NONE, **options):
     return ModelWithLoss(
         Probe(width=4, labels=3, hidden=0, dropout=dropout),
         loss,
-        regularisers=regularisers,
+        regularizers=regularizers,
         **options,
     )
 
@@ -254,7 +254,7 @@ def test_regularisers_ask_for_agreement(weights):
     batch = separable(40, seed=0).batch(np.arange(40))
     plain = network(build_loss("bce"), dropout=0.5).train()
     strict = network(
-        build_loss("bce"), dropout=0.5, regularisers=NONE.model_copy(update=weights)
+        build_loss("bce"), dropout=0.5, regularizers=NONE.model_copy(update=weights)
     ).train()
     strict.load_state_dict(plain.state_dict())
     values = {}
@@ -361,7 +361,7 @@ def test_a_training_begins_with_its_longest_documents():
         "offsets": np.append(0, lengths.cumsum()),
         "pad": np.zeros(1, dtype=int),
     }
-    documents = Documents(features, np.zeros((100, 3), dtype=np.float32), np.arange(100))
+    documents = SplitDataset(features, np.zeros((100, 3), dtype=np.float32), np.arange(100))
     for seed in range(5):
         module = network(build_loss("bce"))
         loop = Loop(module, documents, budget=BUDGET, batch_size=16, seed=seed, title="")
@@ -380,7 +380,7 @@ def test_a_training_begins_with_its_longest_documents():
 )
 def test_half_precision_is_for_the_model_and_not_for_the_loss(weights, passes):
     loss, computed = Remembers(), []
-    module = network(loss, regularisers=NONE.model_copy(update=weights))
+    module = network(loss, regularizers=NONE.model_copy(update=weights))
     module.model.layers.register_forward_hook(lambda *call: computed.append(call[-1].dtype))
     changed = {"epochs": 1, "precision": "bfloat16"}
     train("remembers", make_network=lambda: module, changed=changed)
@@ -509,7 +509,7 @@ def test_large_targets_are_judged_without_being_made_dense(monkeypatch):
     dense = separable(600, seed=1)
     targets = sparse.csr_array(dense.targets.dense())
     features = dense.inputs(np.arange(600))["features"].numpy()
-    large = Documents({"embeddings": features}, targets, np.arange(600))
+    large = SplitDataset({"embeddings": features}, targets, np.arange(600))
     seen = []
 
     def look(truth, scores):
@@ -550,6 +550,6 @@ class Elsewhere(Probe):
 def test_scores_are_made_on_the_cpu_wherever_the_network_is(monkeypatch):
     monkeypatch.setattr("losslab.training.network.default_device", lambda: torch.device("meta"))
     model = Elsewhere(width=4, labels=3, hidden=0, dropout=0.0)
-    module = ModelWithLoss(model, Travels(), regularisers=NONE)
+    module = ModelWithLoss(model, Travels(), regularizers=NONE)
     inputs = Embeddings(np.zeros((2, 4), dtype=np.float32), np.arange(2))
     assert predict_scores(module, inputs).tolist() == [[1.0] * 3] * 2

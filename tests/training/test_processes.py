@@ -13,22 +13,22 @@ from safetensors.numpy import load_file
 from scipy import sparse
 from tiny_encoder import write_encoder
 
+from losslab.errors import NonFiniteLossError, TrainingFailedError
 from losslab.evaluation import threshold_grid
+from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.losses import LOSSES
-from losslab.models.features import compute_features, learn_tokenizer
-from losslab.targets import SoftLabels, describe_labels
-from losslab.training.errors import NonFiniteLossError, TrainingFailedError
+from losslab.parameters.training import Recipes
+from losslab.supervision import SoftLabels, describe_labels
 from losslab.training.events import EpochEnded, TrainingStarted, listening
-from losslab.training.job import Job, Material, run_job
+from losslab.training.job import TrainingData, TrainingJob, run_job
 from losslab.training.launch import listen_to
-from losslab.training.recipes import Recipes
 
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())["recipes"]
 ROWS, LABELS = 95, 4  # in batches of 19: no two processes can share them evenly
 
 
 @pytest.fixture(scope="module")
-def material() -> Material:
+def material() -> TrainingData:
     random = np.random.default_rng(0)
     features = random.normal(size=(ROWS + 40, 6)).astype(np.float32)
     targets = sparse.csr_array((features[:, :LABELS] > 0.5).astype(np.int8))
@@ -38,7 +38,7 @@ def material() -> Material:
     soft = SoftLabels(sparse.csr_array(said), words, rows=rows[0])
     context = {"soft_targets": soft}
     ids = np.arange(ROWS + 40).astype(str)
-    return Material({"embeddings": features}, targets, *rows, ids=ids, context=context)
+    return TrainingData({"embeddings": features}, targets, *rows, ids=ids, context=context)
 
 
 TEXTS = ["the lock", "a", "the memory is open a lock the", "is open", "lock memory"]
@@ -66,13 +66,18 @@ def recipes(tmp_path_factory) -> Recipes:
     )
 
 
-def job(material: Material, loss: str, processes: int, **training) -> Job:
-    changed = {"epochs": 3, "batch_size": 16, "whole_batch_size": 32, "processes": processes}
+def job(material: TrainingData, loss: str, processes: int, **training) -> TrainingJob:
+    changed = {
+        "epochs": 3,
+        "batch_size": 16,
+        "min_batch_size_batchwise": 32,
+        "processes": processes,
+    }
     probe = CONF["probe"]
     settings = {**probe["training"], "learning_rate": 0.02, **changed, **training}
     recipe = {**probe, "hidden": 0, "dropout": 0.0, "training": settings}
     statistics = describe_labels(material.targets[material.train])
-    return Job(
+    return TrainingJob(
         loss=loss,
         options=LOSSES[loss].defaults(),
         recipe="probe",

@@ -8,17 +8,17 @@ from scipy import sparse
 from tiny_encoder import write_encoder
 
 from losslab.evaluation import threshold_grid
+from losslab.features.compute import compute_features, learn_tokenizer
+from losslab.features.inputs import inputs_of
 from losslab.losses import LOSSES
-from losslab.models.features import compute_features, learn_tokenizer
-from losslab.models.inputs import inputs_of
-from losslab.targets import describe_labels
-from losslab.training.job import Job, Material, build_network, run_job
+from losslab.parameters.training import Recipes
+from losslab.supervision import describe_labels
+from losslab.training.job import TrainingData, TrainingJob, build_network, run_job
 from losslab.training.network import load_weights, predict_scores
-from losslab.training.recipes import Recipes
 
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())["recipes"]
 WORDS = ["lock", "memory", "open"]
-SHORT = {"epochs": 2, "batch_size": 8, "whole_batch_size": 16, "learning_rate": 0.01}
+SHORT = {"epochs": 2, "batch_size": 8, "min_batch_size_batchwise": 16, "learning_rate": 0.01}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,9 @@ def recipes(tmp_path_factory) -> Recipes:
     return Recipes(**changed)
 
 
-def make_job(recipes: Recipes, recipe: str, task: str, loss: str) -> tuple[Job, Material]:
+def make_job(
+    recipes: Recipes, recipe: str, task: str, loss: str
+) -> tuple[TrainingJob, TrainingData]:
     """Sixty texts whose words are their labels."""
     random = np.random.default_rng(0)
     chosen = random.random((60, 3)) < 0.5
@@ -46,7 +48,7 @@ def make_job(recipes: Recipes, recipe: str, task: str, loss: str) -> tuple[Job, 
     features = compute_features(settings, texts, learn_tokenizer(settings, texts[:40]))
     targets = sparse.csr_array(chosen.astype(np.int8))
     soft = np.full((60, 3), 1 / 3, dtype=np.float32)
-    material = Material(
+    material = TrainingData(
         features,
         targets,
         np.arange(40),
@@ -56,7 +58,7 @@ def make_job(recipes: Recipes, recipe: str, task: str, loss: str) -> tuple[Job, 
         context={"mask": targets, "soft_targets": soft},
     )
     statistics = describe_labels(targets[:40])
-    return Job(
+    return TrainingJob(
         loss=loss,
         options=LOSSES[loss].defaults(),
         recipe=recipe,
@@ -72,7 +74,7 @@ def make_job(recipes: Recipes, recipe: str, task: str, loss: str) -> tuple[Job, 
     ), material
 
 
-def check(job: Job, material: Material) -> None:
+def check(job: TrainingJob, material: TrainingData) -> None:
     fitted = run_job(job, material)
     assert np.isfinite(fitted.history.to_numpy(dtype=float)).all()
     network = build_network(job, material.features, material.groups)

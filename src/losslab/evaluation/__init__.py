@@ -1,75 +1,76 @@
-"""Judging a classifier: decisions, metrics, uncertainty, errors."""
+"""Evaluation: decision rules, predictions, metrics, bootstrap, error analysis, comparability."""
 
-from losslab.evaluation.conditions import (
-    MixtureError,
-    find_mixtures,
-    fingerprint,
-    fingerprint_data,
-    refuse_mixtures,
-    refuse_other_data,
-)
-from losslab.evaluation.counts import macro_f1, micro_f1
-from losslab.evaluation.decisions import (
-    apply_decision,
-    compare_rules,
-    decided,
-    fit_decisions,
-    fit_k,
-    fit_label_thresholds,
-    primary_rule,
-)
-from losslab.evaluation.errors import analyse_errors
-from losslab.evaluation.folds import compare_folds
-from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
-from losslab.evaluation.seeds import summarise_seeds
-from losslab.evaluation.standings import combine_comparisons
-from losslab.evaluation.thresholds import (
-    best_cut,
-    judge_epoch,
-    label_cuts,
-    most_likely,
-    threshold_grid,
-    tune_threshold,
-)
-from losslab.evaluation.uncertainty import (
+from losslab.evaluation.bootstrap import (
     average_seeds,
     compare_with_reference,
     holm,
     intervals,
     resample_metrics,
 )
+from losslab.evaluation.comparability import (
+    find_mismatches,
+    fingerprint,
+    fingerprint_data,
+    refuse_mismatches,
+    refuse_other_data,
+)
+from losslab.evaluation.decision_rules import (
+    choose_primary_rule,
+    compare_rules,
+    fit_decision_rules,
+    fit_decisions,
+    fit_k,
+    fit_label_thresholds,
+)
+from losslab.evaluation.disagreements import tabulate_disagreements
+from losslab.evaluation.error_analysis import analyse_errors
+from losslab.evaluation.meta_analysis import combine_comparisons, compare_folds
+from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
+from losslab.evaluation.predictions import Predictions, predict, predict_labels
+from losslab.evaluation.results import evaluate_loss, own_results, summarise_seeds
+from losslab.evaluation.score_curves import calibration_error, compute_score_curves
+from losslab.evaluation.thresholds import (
+    best_threshold,
+    judge_epoch,
+    label_thresholds,
+    threshold_grid,
+    tune_threshold,
+)
 
 __all__ = [
     "LOWER_IS_BETTER",
-    "MixtureError",
+    "Predictions",
     "analyse_errors",
-    "apply_decision",
     "average_seeds",
-    "best_cut",
+    "best_threshold",
+    "calibration_error",
+    "choose_primary_rule",
     "combine_comparisons",
     "compare_folds",
     "compare_rules",
     "compare_with_reference",
     "compute_metrics",
-    "decided",
-    "find_mixtures",
+    "compute_score_curves",
+    "evaluate_loss",
+    "find_mismatches",
     "fingerprint",
     "fingerprint_data",
+    "fit_decision_rules",
     "fit_decisions",
     "fit_k",
     "fit_label_thresholds",
     "holm",
     "intervals",
     "judge_epoch",
-    "label_cuts",
-    "macro_f1",
-    "micro_f1",
-    "most_likely",
-    "primary_rule",
-    "refuse_mixtures",
+    "label_thresholds",
+    "own_results",
+    "predict",
+    "predict_labels",
+    "refuse_mismatches",
     "refuse_other_data",
     "resample_metrics",
     "summarise_seeds",
+    "tabulate_disagreements",
     "threshold_grid",
     "tune_threshold",
 ]

@@ -5,7 +5,7 @@ neither positives nor predictions as 0 (Huang et al.), ``macro_f1_absent_as_one`
 ``example_f1`` counts an empty prediction of an empty row as 1, ``average_precision`` an empty row as
 0 and ``ranking_loss`` an empty or full row as 0 (all ZLPR); ``example_f1_empty_as_zero``,
 ``average_precision_empty_as_one``, ``…_empty_skipped`` and ``ranking_loss_undefined_skipped`` are
-the others. The last figures count the labels and rows concerned.
+the others. The counts of labels and rows concerned are given, too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,31 +14,40 @@ from typing import Any
 
 import numpy as np
 
-from losslab.evaluation.counts import (
+from losslab.evaluation.confusion import (
     Counts,
     Matrix,
-    choose,
-    count,
+    confusion_counts,
     dense_rows,
-    empty,
     f1,
     f1_empty_as_one,
     mean,
     pool,
     precision,
     recall,
+    require_shape,
     row_blocks,
-    sliceable,
+    select_labels,
+    undefined,
 )
-from losslab.evaluation.ranks import rank_metrics
+from losslab.evaluation.ranking_metrics import ranking_metrics
 
 RATIOS = {"precision": precision, "recall": recall, "f1": f1}
-LOWER_IS_BETTER = frozenset({"hamming_loss", "ranking_loss", "ranking_loss_undefined_skipped"})
+LOWER_IS_BETTER = frozenset(
+    {
+        "hamming_loss",
+        "ranking_loss",
+        "ranking_loss_undefined_skipped",
+        "calibration_error",
+        "minutes",
+    }
+)
+"""Of all that losses are compared by; of everything else higher is better."""
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What every metric is made of: counts by label, counts and rank metrics by document."""
+class DocumentStatistics:
+    """Sufficient statistics: confusion counts by label and by document, ranking metrics."""
 
     by_label: Counts
     by_document: Counts
@@ -64,43 +73,44 @@ def compute_metrics(
     >>> compute_metrics(np.eye(2), np.eye(2), np.array([[1, 0], [1, 0]]))["precision_at_1"]
     1.0
     """
-    judgement = judge(targets, scores, predictions)
+    statistics = count_and_rank(targets, scores, predictions)
     metrics = {
-        **_label_metrics(judgement.by_label),
-        **_document_metrics(judgement.by_document, scores.shape[1]),
-        **_ranking_metrics(judgement, scores.shape[1]),
-        **_undefined(judgement),
+        **_label_metrics(statistics.by_label),
+        **_document_metrics(statistics.by_document, scores.shape[1]),
+        **_ranking_metrics(statistics, scores.shape[1]),
+        **_undefined(statistics),
     }
     for name, labels in (groups or {}).items():
-        part = choose(judgement.by_label, labels)
+        part = select_labels(statistics.by_label, labels)
         metrics[f"{name}/micro_f1"] = float(f1(pool(part))[0])
         metrics[f"{name}/macro_f1"] = mean(f1(part))
         metrics[f"{name}/macro_f1_absent_as_one"] = mean(f1_empty_as_one(part))
     return metrics
 
 
-def judge(targets: Matrix, scores: np.ndarray, predictions: Matrix) -> Judgement:
-    """Count and rank, a block of documents at a time: large matrices are never dense as a whole."""
+def count_and_rank(targets: Matrix, scores: np.ndarray, predictions: Matrix) -> DocumentStatistics:
+    """Counts and ranks, a block of documents at a time: no large matrix is dense as a whole."""
     shape = scores.shape
     if not shape[0]:
-        raise ValueError("no documents to judge: the scores have no row")
-    targets, predictions = sliceable(targets, shape), sliceable(predictions, shape)
+        raise ValueError("no documents to evaluate: the scores have no row")
+    targets, predictions = require_shape(targets, shape), require_shape(predictions, shape)
     by_label: Any = tuple(np.zeros(shape[1], dtype=np.int64) for _ in range(3))
     rows, ranking = [], []
     for block in row_blocks(*shape):
-        truth, guess = dense_rows(targets, block), dense_rows(predictions, block)
-        by_label = tuple(a + b for a, b in zip(by_label, count(truth, guess, axis=0), strict=True))
-        rows.append(count(truth, guess, axis=1))
-        ranking.append(rank_metrics(truth, scores[block]))
+        truth, predicted = dense_rows(targets, block), dense_rows(predictions, block)
+        added = confusion_counts(truth, predicted, axis=0)
+        by_label = tuple(a + b for a, b in zip(by_label, added, strict=True))
+        rows.append(confusion_counts(truth, predicted, axis=1))
+        ranking.append(ranking_metrics(truth, scores[block]))
     by_document: Any = tuple(np.concatenate(part) for part in zip(*rows, strict=True))
     joined = {name: np.concatenate([part[name] for part in ranking]) for name in ranking[0]}
-    return Judgement(by_label, by_document, joined)
+    return DocumentStatistics(by_label, by_document, joined)
 
 
 def _label_metrics(counts: Counts) -> dict[str, float]:
     """Micro, macro and weighted averages."""
-    hits, _, missed = counts
-    positives = hits + missed
+    tp, _, fn = counts
+    positives = tp + fn
     metrics = {}
     for name, ratio in RATIOS.items():
         values = ratio(counts)
@@ -112,26 +122,26 @@ def _label_metrics(counts: Counts) -> dict[str, float]:
 
 
 def _document_metrics(counts: Counts, labels: int) -> dict[str, float]:
-    """Averages over documents of what each one's decisions are worth."""
-    _, wrong, missed = counts
+    """Example-based averages: each document's labels by themselves, then the mean."""
+    _, fp, fn = counts
     metrics = {f"example_{name}": mean(ratio(counts)) for name, ratio in RATIOS.items()}
-    hamming = mean((wrong + missed) / max(labels, 1))
+    hamming = mean((fp + fn) / max(labels, 1))
     return {
         **metrics,
         "example_f1": mean(f1_empty_as_one(counts)),
         "example_f1_empty_as_zero": metrics["example_f1"],
-        "subset_accuracy": mean(wrong + missed == 0),
+        "subset_accuracy": mean(fp + fn == 0),
         "hamming_loss": hamming,
         "accuracy": 1.0 - hamming,
     }
 
 
-def _ranking_metrics(judgement: Judgement, labels: int) -> dict[str, float]:
-    hits, _, missed = judgement.by_document
-    positives = hits + missed
+def _ranking_metrics(statistics: DocumentStatistics, labels: int) -> dict[str, float]:
+    tp, _, fn = statistics.by_document
+    positives = tp + fn
     some, both = positives > 0, (positives > 0) & (positives < labels)
-    metrics = {name: mean(values) for name, values in judgement.ranking.items()}
-    values, losses = judgement.ranking["average_precision"], judgement.ranking["ranking_loss"]
+    metrics = {name: mean(values) for name, values in statistics.ranking.items()}
+    values, losses = statistics.ranking["average_precision"], statistics.ranking["ranking_loss"]
     return {
         **metrics,
         "average_precision_empty_as_one": metrics["average_precision"] + mean(~some),
@@ -141,13 +151,13 @@ def _ranking_metrics(judgement: Judgement, labels: int) -> dict[str, float]:
     }
 
 
-def _undefined(judgement: Judgement) -> dict[str, int]:
+def _undefined(statistics: DocumentStatistics) -> dict[str, int]:
     """How many rows and labels have no positive, no prediction, or neither."""
-    found = {}
-    for name, counts in {"rows": judgement.by_document, "labels": judgement.by_label}.items():
-        hits, wrong, missed = counts
-        found[f"undefined_{name}"] = int(empty(counts).sum())
-        found[f"{name}_without_predictions"] = int((hits + wrong == 0).sum())
+    numbers = {}
+    for name, counts in {"rows": statistics.by_document, "labels": statistics.by_label}.items():
+        tp, fp, fn = counts
+        numbers[f"undefined_{name}"] = int(undefined(counts).sum())
+        numbers[f"{name}_without_predictions"] = int((tp + fp == 0).sum())
         without = "rows_without_labels" if name == "rows" else "labels_without_positives"
-        found[without] = int((hits + missed == 0).sum())
-    return found
+        numbers[without] = int((tp + fn == 0).sum())
+    return numbers

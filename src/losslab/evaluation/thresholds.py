@@ -1,92 +1,84 @@
-"""One threshold for all labels, tuned on validation: the protocol of Huang et al. 2021."""
+"""Thresholds tuned on validation: one for all labels (Huang et al. 2021), or one per label."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
-from losslab.evaluation.counts import (
+from losslab.evaluation.confusion import (
     Counts,
     Matrix,
-    count,
+    confusion_counts,
     dense_rows,
     macro_f1,
     micro_f1,
     row_blocks,
+    select_labels,
 )
+from losslab.evaluation.predictions import predict_labels
 
 
-def threshold_grid(lowest: float, highest: float, step: float) -> np.ndarray:
-    """The thresholds to try, from ``lowest`` on and never above ``highest``.
+def threshold_grid(start: float, stop: float, step: float) -> np.ndarray:
+    """The thresholds to try, from ``start`` on and never above ``stop``.
 
     >>> threshold_grid(0.4, 0.6, 0.1).tolist()
     [0.4, 0.5, 0.6]
     """
-    return np.round(np.arange(int((highest - lowest) / step + 1e-9) + 1) * step + lowest, 10)
+    return np.round(np.arange(int((stop - start) / step + 1e-9) + 1) * step + start, 10)
 
 
 def tune_threshold(targets: Matrix, scores: np.ndarray, grid: np.ndarray | None) -> float:
     """The threshold of best micro-F1 under ``score > threshold``; the lowest wins a tie.
 
-    Tried are those of ``grid`` or, for scores without a natural cut, all there are.
+    Candidates are those of ``grid`` or, for scores without a natural threshold, every midpoint.
     """
     if targets.shape != scores.shape:
         raise ValueError(f"targets {targets.shape} and scores {scores.shape} differ")
     if grid is None:
-        return best_cut(dense_rows(targets, slice(None)), scores)
+        return best_threshold(dense_rows(targets, slice(None)), scores)
     totals = np.zeros((len(grid), 3), dtype=np.int64)
     for block in row_blocks(*scores.shape):
         truth, part = dense_rows(targets, block), scores[block]
-        totals += np.array([count(truth, part > cut, axis=None) for cut in grid])
-    reached = [micro_f1((hits, wrong, missed)) for hits, wrong, missed in totals]
-    return float(grid[int(np.argmax(reached))])
+        totals += np.array([confusion_counts(truth, part > t, axis=None) for t in grid])
+    scored = [micro_f1((tp, fp, fn)) for tp, fp, fn in totals]
+    return float(grid[int(np.argmax(scored))])
 
 
-def best_cut(truth: np.ndarray, scores: np.ndarray) -> float:
-    """The cut of best micro-F1 among all; half-way between the scores it separates.
+def best_threshold(truth: np.ndarray, scores: np.ndarray) -> float:
+    """The threshold of best micro-F1 among all; half-way between the scores it separates.
 
-    >>> best_cut(np.array([[True, False]]), np.array([[3.0, 1.0]]))
+    >>> best_threshold(np.array([[True, False]]), np.array([[3.0, 1.0]]))
     2.0
     """
-    return float(label_cuts(truth.reshape(-1, 1), scores.reshape(-1, 1))[0])
+    return float(label_thresholds(truth.reshape(-1, 1), scores.reshape(-1, 1))[0])
 
 
-def label_cuts(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """The cut of best F1 for each label by itself, of all there are; the lowest wins a tie.
+def label_thresholds(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Each label's own threshold of best F1 among all; the lowest wins a tie.
 
-    It lies half-way between the scores it separates; 0 for a label without positives, where nothing
-    is to be found.
+    It lies half-way between the scores it separates; it is 0 for a label without positives.
 
-    >>> label_cuts(np.array([[True], [False]]), np.array([[3.0], [1.0]]))
+    >>> label_thresholds(np.array([[True], [False]]), np.array([[3.0], [1.0]]))
     array([2.])
     """
-    cuts = np.zeros(truth.shape[1])
-    found = np.flatnonzero(truth.any(axis=0))
-    for block in row_blocks(len(found), len(truth)):
-        labels = found[block]
-        cuts[labels] = _cuts(truth[:, labels], scores[:, labels])
-    return cuts
+    thresholds = np.zeros(truth.shape[1])
+    with_positives = np.flatnonzero(truth.any(axis=0))
+    for block in row_blocks(len(with_positives), len(truth)):
+        labels = with_positives[block]
+        thresholds[labels] = _best_thresholds(truth[:, labels], scores[:, labels])
+    return thresholds
 
 
-def _cuts(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def _best_thresholds(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     order = np.argsort(-scores, axis=0, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=0).astype(np.float64)
-    hits = np.cumsum(np.take_along_axis(truth, order, axis=0), axis=0)
+    tp = np.cumsum(np.take_along_axis(truth, order, axis=0), axis=0)
     predicted = np.arange(1, len(ranked) + 1)[:, None]
-    reached = 2 * hits / (predicted + truth.sum(axis=0))
+    f1 = 2 * tp / (predicted + truth.sum(axis=0))
     below = np.vstack([ranked[1:], ranked[-1:] - 2.0])
-    reached[ranked == below] = -1.0  # no cut can part equal scores
-    last = len(ranked) - 1 - np.argmax(reached[::-1], axis=0)
+    f1[ranked == below] = -1.0  # no threshold separates equal scores
+    last = len(ranked) - 1 - np.argmax(f1[::-1], axis=0)
     columns = np.arange(truth.shape[1])
     return np.asarray((ranked[last, columns] + below[last, columns]) / 2)
-
-
-def most_likely(scores: np.ndarray) -> np.ndarray:
-    """Each document's label of highest score, for tasks with one label per document.
-
-    >>> most_likely(np.array([[0.2, 0.7], [0.4, 0.1]])).astype(int).tolist()
-    [[0, 1], [1, 0]]
-    """
-    return np.eye(scores.shape[1], dtype=bool)[scores.argmax(axis=1)]
 
 
 def judge_epoch(
@@ -97,27 +89,31 @@ def judge_epoch(
     task: str = "multi",
     groups: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, float]:
-    """Micro- and macro-F1 of validation scores under the protocol the test split is judged by.
+    """Validation metrics of an epoch, by the protocol of the test split: what models are chosen by.
 
-    ``targets`` may be sparse: they are looked at a block of documents at a time. ``groups``: label
-    indices by name; adds ``<group>_micro_f1`` and ``<group>_macro_f1``.
+    ``accuracy`` is the share of documents whose label set is exactly right (``subset_accuracy`` of
+    the test metrics). ``targets`` may be sparse. ``groups``: label indices by name; adds
+    ``<group>_micro_f1`` and ``<group>_macro_f1``. ``threshold`` is absent from single-label tasks.
     """
-    cut = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
-    counts = _count_labels(targets, scores, cut.get("threshold"))
-    figures = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
+    tuned = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
+    counts, exact = _count_predictions(targets, scores, tuned or {"k": 1})
+    metrics = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
+    metrics["accuracy"] = exact / max(len(scores), 1)
     for name, labels in (groups or {}).items():
-        hits, wrong, missed = (figure[labels] for figure in counts)
-        figures[f"{name}_micro_f1"] = micro_f1((hits, wrong, missed))
-        figures[f"{name}_macro_f1"] = macro_f1((hits, wrong, missed))
-    return {**figures, **cut}
+        part = select_labels(counts, labels)
+        metrics[f"{name}_micro_f1"] = micro_f1(part)
+        metrics[f"{name}_macro_f1"] = macro_f1(part)
+    return {**metrics, **tuned}
 
 
-def _count_labels(targets: Matrix, scores: np.ndarray, cut: float | None) -> Counts:
-    """Counts by label, of what lies above ``cut`` or, without one, of the likeliest label."""
-    totals = np.zeros((3, scores.shape[1]), dtype=np.int64)
+def _count_predictions(
+    targets: Matrix, scores: np.ndarray, decision: Mapping[str, float]
+) -> tuple[Counts, int]:
+    """Confusion counts by label, and how many documents are exactly right."""
+    totals, exact = np.zeros((3, scores.shape[1]), dtype=np.int64), 0
     for block in row_blocks(*scores.shape):
-        part = scores[block]
-        guess = most_likely(part) if cut is None else part > np.float64(cut)
-        totals += count(dense_rows(targets, block), guess, axis=0)
-    hits, wrong, missed = totals
-    return hits, wrong, missed
+        truth, predicted = dense_rows(targets, block), predict_labels(decision, scores[block])
+        totals += confusion_counts(truth, predicted, axis=0)
+        exact += int((truth == predicted).all(axis=1).sum())
+    tp, fp, fn = totals
+    return (tp, fp, fn), exact

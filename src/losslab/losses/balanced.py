@@ -110,7 +110,7 @@ class _Rebalanced(_BalancedLoss):
             if statistics.mu is None:
                 raise ValueError(
                     f"{self.name}: mu='auto' needs LabelStatistics(..., mu=...), the rebalancing mu "
-                    "of the training label sets, as losslab.targets.rebalancing_mu computes it"
+                    "of the training label sets, as losslab.supervision.rebalancing_mu computes it"
                 )
             mu = statistics.mu
         self.alpha, self.beta, self.mu = alpha, beta, mu

@@ -1,1 +1,1 @@
-"""Models that turn texts, or features of texts, into logits."""
+"""Text classifiers: features or token ids in, logits out."""

@@ -1,4 +1,4 @@
-"""The probe: a small head on frozen embeddings."""
+"""The probe: a linear or one-hidden-layer head on frozen embeddings."""
 
 from torch import Tensor, nn
 
@@ -6,25 +6,28 @@ from losslab.models.text_model import TextModel
 
 
 class Probe(TextModel):
-    """Logits from an embedding: one hidden layer, or none where ``hidden`` is 0.
+    """Logits from a frozen embedding; ``hidden_dim`` 0 makes it linear.
 
     >>> import torch
-    >>> Probe(width=8, labels=3, hidden=4, dropout=0.1)(features=torch.zeros(2, 8)).shape
+    >>> probe = Probe(embedding_dim=8, num_labels=3, hidden_dim=4, dropout=0.1)
+    >>> probe(features=torch.zeros(2, 8)).shape
     torch.Size([2, 3])
     """
 
-    def __init__(self, *, width: int, labels: int, hidden: int, dropout: float) -> None:
+    def __init__(
+        self, *, embedding_dim: int, num_labels: int, hidden_dim: int, dropout: float
+    ) -> None:
         super().__init__()
         layers: list[nn.Module] = [nn.Dropout(dropout)]
-        if hidden:
-            layers += [nn.Linear(width, hidden), nn.GELU(), nn.Dropout(dropout)]
-        self.layers = nn.Sequential(*layers, nn.Linear(hidden or width, labels))
+        if hidden_dim:
+            layers += [nn.Linear(embedding_dim, hidden_dim), nn.GELU(), nn.Dropout(dropout)]
+        self.layers = nn.Sequential(*layers, nn.Linear(hidden_dim or embedding_dim, num_labels))
 
     def embed(self, **inputs: Tensor) -> Tensor:
-        """The embeddings as they come: documents x width."""
+        """The frozen embeddings: documents x dim."""
         return inputs["features"]
 
     def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits, documents x labels."""
+        """Logits: documents x labels."""
         logits: Tensor = self.layers(embedded)
         return logits

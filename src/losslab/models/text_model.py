@@ -1,33 +1,88 @@
-"""What every model has in common: an embedding step, and logits from what it embedded."""
+"""The interface of all models, and ``build_model``: from settings to a model."""
 
 import logging
+from collections.abc import Mapping
 
+import numpy as np
+import torch
 from torch import Tensor, nn
+
+from losslab.parameters import (
+    LSTMSettings,
+    ModelSettings,
+    ProbeSettings,
+    TextCNNSettings,
+    TransformerSettings,
+)
 
 logger = logging.getLogger(__name__)
 
 
 class TextModel(nn.Module):
-    """A model in two steps, so that regularisers can move what lies between them.
+    """A model in two steps, embed and classify, so that regularizers can perturb embeddings.
 
-    ``inputs`` are ``features`` (documents x width), or ``input_ids`` and ``attention_mask``
+    ``inputs`` are ``features`` (documents x dim), or ``input_ids`` and ``attention_mask``
     (documents x tokens).
     """
 
     def embed(self, **inputs: Tensor) -> Tensor:
-        """What the model makes of its inputs before it judges them."""
+        """Input embeddings."""
         raise NotImplementedError
 
     def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits, documents x labels."""
+        """Logits from embeddings: documents x labels."""
         raise NotImplementedError
 
     def forward(self, **inputs: Tensor) -> Tensor:
-        """Logits, documents x labels."""
+        """Logits: documents x labels."""
         return self.classify(self.embed(**inputs), **inputs)
 
-    def save_memory(self) -> None:
-        """Trade time for memory in training, where the model has something to trade."""
+    def enable_gradient_checkpointing(self) -> None:
+        """Recompute activations in the backward pass, if the model supports it."""
         logger.warning(
-            "%s has no layers to compute again: it trains as before", type(self).__name__
+            "%s has no layers to checkpoint: gradient_checkpointing has no effect",
+            type(self).__name__,
         )
+
+
+class WordModel(TextModel):
+    """A model on trainable word embeddings, initialized with ``vectors`` (words x dim)."""
+
+    def __init__(self, vectors: np.ndarray) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding.from_pretrained(
+            torch.from_numpy(vectors.copy()), freeze=False, padding_idx=0
+        )
+
+    def embed(self, **inputs: Tensor) -> Tensor:
+        """Word embeddings: documents x tokens x dim."""
+        embedded: Tensor = self.embedding(inputs["input_ids"])
+        return embedded
+
+
+def build_model(
+    settings: ModelSettings, features: Mapping[str, np.ndarray], *, num_labels: int
+) -> TextModel:
+    """A new model for ``features``; pretrained encoders keep their weights."""
+    if isinstance(settings, ProbeSettings):
+        from losslab.models.probe import Probe
+
+        return Probe(
+            embedding_dim=features["embeddings"].shape[1],
+            num_labels=num_labels,
+            hidden_dim=settings.hidden_dim,
+            dropout=settings.dropout,
+        )
+    if isinstance(settings, TransformerSettings):
+        from losslab.models.transformer import Transformer
+
+        return Transformer(settings, num_labels=num_labels)
+    if isinstance(settings, TextCNNSettings):
+        from losslab.models.textcnn import TextCNN
+
+        return TextCNN(settings, features["vectors"], num_labels=num_labels)
+    if isinstance(settings, LSTMSettings):
+        from losslab.models.lstm import BiLSTM
+
+        return BiLSTM(settings, features["vectors"], num_labels=num_labels)
+    raise TypeError(f"no model for {type(settings).__name__}")

@@ -1,35 +1,36 @@
-"""Convolutions over windows of words (Kim 2014)."""
+"""TextCNN (Kim 2014)."""
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from losslab.models.settings import TextCNNSettings
-from losslab.models.words import WordModel
+from losslab.models.text_model import WordModel
+from losslab.parameters import TextCNNSettings
 
 
 class TextCNN(WordModel):
-    """The strongest answer of each filter anywhere in the text, then a linear layer."""
+    """Convolutions of several kernel sizes, max-pooling over time, a linear layer."""
 
-    def __init__(self, settings: TextCNNSettings, vectors: np.ndarray, *, labels: int) -> None:
+    def __init__(self, settings: TextCNNSettings, vectors: np.ndarray, *, num_labels: int) -> None:
         super().__init__(vectors)
-        self.windows = nn.ModuleList(
-            nn.Conv1d(vectors.shape[1], settings.filters, window) for window in settings.windows
+        self.kernel_sizes = settings.kernel_sizes
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(vectors.shape[1], settings.filters, size) for size in settings.kernel_sizes
         )
         self.dropout = nn.Dropout(settings.dropout)
-        self.head = nn.Linear(settings.filters * len(settings.windows), labels)
+        self.head = nn.Linear(settings.filters * len(settings.kernel_sizes), num_labels)
 
     def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits, documents x labels; a window may begin at any word and end in padding."""
+        """Logits, documents x labels; a window starts at a word and may end in padding."""
         mask = inputs["attention_mask"]
-        starts = torch.arange(mask.shape[1], device=mask.device)
-        begins = (starts < mask.sum(dim=1, keepdim=True).clamp_min(1)).unsqueeze(1)
+        positions = torch.arange(mask.shape[1], device=mask.device)
+        starts = (positions < mask.sum(dim=1, keepdim=True).clamp_min(1)).unsqueeze(1)
         words = (embedded * mask.unsqueeze(-1)).transpose(1, 2)
-        strongest = [
-            F.relu(window(F.pad(words, (0, window.kernel_size[0] - 1)))).masked_fill(~begins, 0)
-            for window in self.windows
+        activations = [
+            F.relu(convolution(F.pad(words, (0, size - 1)))).masked_fill(~starts, 0)
+            for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True)
         ]
-        pooled = torch.cat([answers.amax(dim=2) for answers in strongest], dim=1)
+        pooled = torch.cat([activation.amax(dim=2) for activation in activations], dim=1)
         logits: Tensor = self.head(self.dropout(pooled))
         return logits

@@ -1,25 +1,29 @@
-"""Showing results: the comparison table, figures, the report page."""
+"""Reporting: the comparison table, plots, the page, the papers' tables."""
 
-from losslab.reporting.corpus_figures import (
+from losslab.reporting.comparison import (
+    build_standings,
+    comparison_table,
+    incomparable_losses,
+    to_markdown,
+)
+from losslab.reporting.corpus_plots import (
     draw_cooccurrence,
     draw_document_lengths,
     draw_labels_per_document,
     draw_long_tail,
 )
-from losslab.reporting.decisions import tabulate_rules
-from losslab.reporting.figures import draw_group_scores, draw_ranks
-from losslab.reporting.page import CorpusPart, ResultPart, RunPart, render_page
-from losslab.reporting.rows import loss_facts
-from losslab.reporting.score_figures import (
+from losslab.reporting.page_sections import loss_facts, tabulate_rules
+from losslab.reporting.plots import CORPUS_PLOTS, PLOTS, RESULT_PLOTS, loss_colour
+from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, render_page
+from losslab.reporting.result_plots import draw_group_scores, draw_ranks, draw_similar_labels
+from losslab.reporting.score_plots import (
     draw_label_scatter,
     draw_precision_recall,
     draw_reliability,
     draw_sorted_scores,
     tabulate_label_scores,
 )
-from losslab.reporting.standings import stand
-from losslab.reporting.table import compare, to_markdown, unlike
-from losslab.reporting.training_figures import (
+from losslab.reporting.training_plots import (
     draw_learning_curves,
     draw_learning_time,
     draw_training_curves,
@@ -27,10 +31,14 @@ from losslab.reporting.training_figures import (
 )
 
 __all__ = [
+    "CORPUS_PLOTS",
+    "PLOTS",
+    "RESULT_PLOTS",
     "CorpusPart",
     "ResultPart",
     "RunPart",
-    "compare",
+    "build_standings",
+    "comparison_table",
     "draw_cooccurrence",
     "draw_document_lengths",
     "draw_group_scores",
@@ -42,14 +50,15 @@ __all__ = [
     "draw_precision_recall",
     "draw_ranks",
     "draw_reliability",
+    "draw_similar_labels",
     "draw_sorted_scores",
     "draw_training_curves",
     "gather_histories",
+    "incomparable_losses",
+    "loss_colour",
     "loss_facts",
     "render_page",
-    "stand",
     "tabulate_label_scores",
     "tabulate_rules",
     "to_markdown",
-    "unlike",
 ]

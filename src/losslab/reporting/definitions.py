@@ -1,172 +1,177 @@
-"""The metrics of a report: what people call them, what they mean, which way is better."""
+"""The words of a report: metrics, decision rules and terms with their definitions."""
 
 from dataclasses import dataclass
 
+from losslab.evaluation import LOWER_IS_BETTER
+
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric as the page explains it."""
+class Term:
+    """A term as the page defines it."""
 
     name: str
     meaning: str
-    lower_is_better: bool = False
 
 
-_F1 = "F1 is 2 tp / (2 tp + fp + fn): hits against false alarms and misses."
-_GROUPS = {
-    "head": "the most frequent labels",
-    "medium": "the labels of medium frequency",
-    "tail": "the rarest labels",
-}
+_F1 = "F1 is 2 tp / (2 tp + fp + fn)."
+_GROUPS = {"head": "the head labels", "medium": "the medium labels", "tail": "the tail labels"}
+_BY_FREQUENCY = "Head, medium and tail are groups of labels by training frequency."
 
 METRICS = {
-    "micro_f1": Metric(
-        "micro-F1",
-        f"{_F1} Counts are added up over all labels first, so that frequent labels decide.",
+    "micro_f1": Term(
+        "micro-F1", f"{_F1} Counts are pooled over all labels, so that frequent labels dominate."
     ),
-    "macro_f1": Metric(
+    "macro_f1": Term(
         "macro-F1",
-        f"{_F1} The mean of each label's own F1, so that rare labels count as much as frequent "
-        "ones. A label with neither positives nor predictions counts as 0.",
+        f"{_F1} Mean of the labels' F1, so that rare labels count as much as frequent ones. A label "
+        "with neither positives nor predictions counts as 0.",
     ),
     **{
-        f"{group}/macro_f1": Metric(
-            f"{group} macro-F1",
-            f"Macro-F1 over {labels}, by how many training documents carry them.",
-        )
+        f"{group}/macro_f1": Term(f"{group} macro-F1", f"Macro-F1 over {labels}. {_BY_FREQUENCY}")
         for group, labels in _GROUPS.items()
     },
-    "average_precision": Metric(
+    "average_precision": Term(
         "average precision",
-        "How many of the labels ranked at or above a true one are true, averaged over a document's "
-        "true labels, then over documents. It looks at the ranking only, at no threshold. A document "
-        "without labels counts as 0.",
+        "Label ranking average precision: precision at the rank of each true label, averaged over a "
+        "document's true labels, then over documents. Independent of thresholds. A document without "
+        "labels counts as 0.",
     ),
-    "ranking_loss": Metric(
+    "ranking_loss": Term(
         "ranking loss",
-        "The share of pairs of a true and a false label of a document that are ranked the wrong "
-        "way round. A document with no label, or with all, counts as 0. Lower is better.",
-        lower_is_better=True,
+        "Share of a document's (true, false) label pairs that are ranked in the wrong order. A "
+        "document with no label, or with all, counts as 0. Lower is better.",
     ),
-    "weighted_f1": Metric(
-        "weighted F1", f"{_F1} The mean over labels, weighted by how many documents carry each."
+    "weighted_f1": Term(
+        "weighted F1", f"{_F1} Mean of the labels' F1, weighted by their number of positives."
     ),
-    "example_f1": Metric(
+    "example_f1": Term(
         "example F1",
-        f"{_F1} Computed for each document over its labels, then averaged over documents. A document "
-        "with neither labels nor predictions counts as 1.",
+        f"{_F1} Computed per document, then averaged over documents. A document with neither labels "
+        "nor predictions counts as 1.",
     ),
-    "subset_accuracy": Metric(
-        "subset accuracy", "The share of documents whose whole set of labels is exactly right."
+    "subset_accuracy": Term(
+        "subset accuracy", "Share of documents whose label set is exactly right."
     ),
     **{
-        f"{group}/micro_f1": Metric(
-            f"{group} micro-F1",
-            f"Micro-F1 over {labels}, by how many training documents carry them.",
-        )
+        f"{group}/micro_f1": Term(f"{group} micro-F1", f"Micro-F1 over {labels}. {_BY_FREQUENCY}")
         for group, labels in _GROUPS.items()
     },
 }
+"""The metrics that losses are ranked by."""
+
+COLUMNS = {key: metric.name for key, metric in METRICS.items()}
+"""Their names as column titles."""
+SHOWN_COLUMNS = (
+    "micro_f1",
+    "macro_f1",
+    "head/macro_f1",
+    "medium/macro_f1",
+    "tail/macro_f1",
+    "average_precision",
+)
+"""Columns of the terminal's table, and those the page shows at first."""
 
 RULES = {
-    "own": Metric("0.5", "A label is predicted where its probability is above 0.5."),
-    "tuned": Metric(
-        "one tuned threshold",
-        "A label is predicted where its score is above one threshold, the same for all labels, that "
-        "of best micro-F1 on validation. All other tables and figures compare losses by this rule.",
+    "own": Term("0.5", "A label is predicted if its probability is above 0.5."),
+    "tuned": Term(
+        "tuned threshold",
+        "A label is predicted if its score is above one threshold for all labels, that of best "
+        "micro-F1 on validation.",
     ),
-    "per_label": Metric(
-        "a threshold per label",
-        "Each label has the threshold of its best F1 on validation, drawn towards the tuned one, the "
-        "more the fewer validation documents carry the label.",
+    "per_label": Term(
+        "threshold per label",
+        "Each label has its threshold of best validation F1, shrunk towards the tuned one, the more "
+        "the fewer validation positives the label has.",
     ),
-    "top_k": Metric(
-        "the k likeliest",
-        "The k labels of highest score are predicted for every document; k by micro-F1 on validation.",
+    "top_k": Term(
+        "top k",
+        "The k labels of highest score are predicted for every document; k of best micro-F1 on "
+        "validation.",
     ),
-    "likeliest": Metric(
-        "the likeliest",
-        "The one label of highest score is predicted: every document has one label.",
-    ),
+    "argmax": Term("argmax", "The label of highest score is predicted (single-label task)."),
 }
 """Decision rules: how scores become labels."""
 
-TERMS = {
-    **{f"rule/{key}": rule for key, rule in RULES.items()},
-    "seeds": Metric(
-        "seeds",
-        "How often the loss was trained. Seeds differ in initial weights and the order of batches, "
-        "not in the split.",
-    ),
-    "best_epoch": Metric(
-        "best epoch", "The epoch whose weights are kept: that of best macro-F1 on validation."
-    ),
-    "minutes": Metric(
-        "minutes", "Time of one training until it ended, the mean of the seeds.", True
-    ),
-    "calibration_error": Metric(
-        "calibration error",
-        "Expected calibration error: scores are sorted into ten bins; the mean distance between a "
-        "bin's scores and the share of its labels that are true, weighted by the size of the bins. "
-        "Only for losses whose scores are probabilities. Lower is better.",
-        lower_is_better=True,
-    ),
-    "instances": Metric("instances", "Documents of a split."),
-    "average_words": Metric("average words", "Mean number of words of a document."),
-    "categories": Metric("categories", "Labels that some document of the split carries."),
-    "cardinality": Metric("labels per document", "Mean number of labels of a document."),
-    "density": Metric("density", "Labels per document, divided by the number of categories."),
-    "imbalance": Metric(
-        "most to least frequent",
-        "How many times more training documents the most frequent label has than the rarest one.",
-    ),
-    "difference": Metric(
-        "difference to the reference",
-        "A loss's value less that of the reference, on the same test documents.",
-    ),
-    "interval": Metric(
-        "interval",
-        "The range a value has over many resamples of the test documents, which are drawn with "
-        "replacement: what other test documents would change, not what other training documents or "
-        "seeds would. Where no resamples are known: mean ± standard deviation over seeds.",
-    ),
-    "p": Metric(
-        "p",
-        "Twice the share of resamples of the test documents in which the difference to the reference "
-        "falls on the other side of 0, corrected for the number of losses (Holm). Below 0.05 the "
-        "difference is called more than chance explains, and marked by an arrow.",
-    ),
-    "macro_f1_absent_as_one": Metric(
+FACTS = {
+    "macro_f1_absent_as_one": Term(
         "macro-F1, absent as 1",
-        "Macro-F1 in the other reading: a label with neither positives nor predictions counts as 1.",
+        "Macro-F1 by the other convention: a label with neither positives nor predictions counts "
+        "as 1.",
     ),
-    "undefined_rows": Metric(
+    "undefined_rows": Term(
         "undefined documents",
-        "Test documents with neither labels nor predictions, the mean over seeds. Their F1 is 0 / 0; "
+        "Test documents with neither labels nor predictions, mean over seeds. Their F1 is 0/0; "
         "example F1 counts them as 1.",
     ),
-    "undefined_labels": Metric(
+    "undefined_labels": Term(
         "undefined labels",
-        "Labels with neither test documents nor predictions, the mean over seeds. Their F1 is 0 / 0; "
+        "Labels with neither test positives nor predictions, mean over seeds. Their F1 is 0/0; "
         "macro-F1 counts them as 0.",
     ),
-    "confusion": Metric(
+    "calibration_error": Term(
+        "calibration error",
+        "Expected calibration error over ten bins: distance of mean score and share of true labels, "
+        "weighted by bin size. Only for losses whose scores are probabilities. Lower is better.",
+    ),
+    "best_epoch": Term("best epoch", "The epoch of the weights kept, the best on validation."),
+    "minutes": Term("minutes", "Training time per seed, until early stopping or the last epoch."),
+    "seeds": Term(
+        "seeds",
+        "Number of trainings. Seeds differ in weight initialisation and batch order, not in the "
+        "split.",
+    ),
+    "command": Term("command", "The command that trains and evaluates this loss alone."),
+}
+"""Columns that losses are not ranked by."""
+
+TERMS = {
+    **{f"rule/{key}": rule for key, rule in RULES.items()},
+    **FACTS,
+    "instances": Term("documents", "Documents of the split."),
+    "average_words": Term("words", "Mean number of words per document."),
+    "categories": Term("labels", "Labels with at least one document in the split."),
+    "cardinality": Term("labels per document", "Mean number of labels per document."),
+    "density": Term("density", "Labels per document, divided by the number of labels."),
+    "imbalance": Term(
+        "imbalance ratio", "Training documents of the most frequent label over those of the rarest."
+    ),
+    "difference": Term(
+        "difference to the reference", "Value minus the reference's, on the same test documents."
+    ),
+    "interval": Term(
+        "interval",
+        "Bootstrap confidence interval: test documents are resampled with replacement. It covers the "
+        "choice of test documents, not that of training documents or seeds. Without resamples: mean "
+        "± standard deviation over seeds.",
+    ),
+    "p": Term(
+        "p",
+        "Two-sided p-value of a paired bootstrap over test documents for the difference to the "
+        "reference, Holm-corrected over losses. Significant below 0.05.",
+    ),
+    "micro_precision": Term("micro precision", "tp / (tp + fp), counts pooled over all labels."),
+    "micro_recall": Term("micro recall", "tp / (tp + fn), counts pooled over all labels."),
+    "macro_precision": Term("macro precision", "Mean of the labels' tp / (tp + fp); 0/0 is 0."),
+    "macro_recall": Term("macro recall", "Mean of the labels' tp / (tp + fn); 0/0 is 0."),
+    "confusion": Term(
         "confused labels",
-        "In how many test documents the first label was missed and the second wrongly predicted, the "
-        "mean over seeds.",
+        "Number of test documents in which the first label is a false negative and the second a "
+        "false positive, mean over seeds.",
     ),
-    "band_macro_f1": Metric(
-        "macro-F1 of some documents",
-        "The mean F1 over all labels, on these documents only. Labels that none of them carries "
-        "count as 0, so that rows of few documents are low: compare losses within a row, not rows.",
+    "band_macro_f1": Term(
+        "macro-F1 of a subset",
+        "Macro-F1 over all labels, on these documents only. Labels without positives there count as "
+        "0: compare losses within a row, not rows.",
     ),
-    "decile": Metric(
-        "tenth of the labels",
-        "Labels in the order of their training documents, the most frequent tenth first. Macro-F1 is "
-        "the mean over the labels of the tenth; those without test documents count as 0.",
+    "decile": Term(
+        "decile",
+        "Labels sorted by training frequency, the most frequent tenth first. Labels without test "
+        "positives count as 0.",
     ),
 }
-"""What else a page shows."""
+"""Everything else the page defines."""
 
-COLUMNS = {key: metric.name for key, metric in METRICS.items()}
-"""The metrics of the table and how a person calls them."""
+
+def lower_is_better(key: str) -> bool:
+    """Whether smaller values of a column are better."""
+    return key in LOWER_IS_BETTER

@@ -1,4 +1,4 @@
-"""The papers' results beside ours: their numbers from a file, ours from runs that exist."""
+"""The papers' results beside ours: their numbers from a file, ours from saved results."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,20 +10,22 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from losslab.reporting.saved import is_fold, saved_results
+from losslab.reporting.saved_results import saved_results
 
 RECIPES = {
     "TextCNN": ("textcnn",),
     "LSTM": ("lstm",),
-    "BERT": ("paper", "minilm", "probe"),
-    "BioBERT": ("paper", "minilm", "probe"),
+    "BERT": ("bert", "minilm", "probe"),
+    "BioBERT": ("bert", "minilm", "probe"),
 }
-"""Recipes whose runs may stand beside a model of the papers, the nearest first; each says which."""
+"""Recipes whose results stand beside a model of the papers, the nearest first."""
 INTRODUCTION = """# The papers' tables
 
-Written by `kedro run --pipelines=paper_tables` from `src/losslab/reporting/paper_tables.yml` (the
-papers' numbers) and the newest results below `data/08_reporting/` (ours). A cell of ours is empty
-where no such run exists. Numbers are percent unless said otherwise.
+<!-- written by tools/paper_tables.py -->
+
+The papers' numbers are those of `src/losslab/reporting/paper_tables.yml`, ours the newest results
+below `data/08_reporting/`. A cell of ours is empty where there is no result. Numbers are percent
+unless stated otherwise.
 """
 PARTS = {"single": "documents with one label", "several": "documents with several labels"}
 RUN_FILE = "run_description.json"
@@ -31,8 +33,8 @@ UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 
 
 @dataclass(frozen=True)
-class Run:
-    """The newest result of one loss, and the commit if the report of the same command tells it."""
+class OurResult:
+    """The newest result of one loss, with the commit if its command wrote a report, too."""
 
     metrics: Mapping[str, float]
     seeds: int
@@ -40,12 +42,12 @@ class Run:
     conditions: str
 
 
-Runs = Mapping[tuple[str, str, str], Run]
+OurResults = Mapping[tuple[str, str, str], OurResult]
 """By dataset, recipe and loss."""
 
 
 def read_paper_tables() -> dict[str, Any]:
-    """What the papers print: ``papers``, ``losses``, ``splits``, ``tables``."""
+    """The papers' numbers: ``papers``, ``losses``, ``splits``, ``tables``."""
     text = files("losslab.reporting").joinpath("paper_tables.yml").read_text(encoding="utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
     return content
@@ -63,32 +65,34 @@ def count_documents(folder: Path) -> dict[str, str]:
     return counts
 
 
-def find_runs(folder: Path) -> dict[tuple[str, str, str], Run]:
+def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
     """The newest result of each dataset, recipe and loss below ``folder``.
 
-    Single folds, and corpora that were unbalanced on purpose, are other experiments.
+    Single folds, undersampled corpora and variants of a dataset or recipe are other experiments.
     """
-    runs = {}
+    newest = {}
     for saved in saved_results(folder):
-        if is_fold(saved) or saved.result["conditions"].get("unbalance"):
+        if saved.is_variant or not saved.is_whole_corpus:
             continue
-        place = folder / saved.dataset / saved.recipe
-        metrics = saved.result["mean"] | _by_documents(place / f"{saved.loss}_loss", saved.version)
-        seeds, conditions = len(saved.result["seeds"]), saved.result["fingerprint"]
-        run = Run(metrics, seeds, _commit(place / RUN_FILE / saved.version), conditions)
-        runs[saved.dataset, saved.recipe, saved.loss] = run
-    return runs
+        loss_folder = saved.folder / f"{saved.loss}_loss"
+        newest[saved.dataset, saved.recipe, saved.loss] = OurResult(
+            metrics=saved.result["mean"] | _by_documents(loss_folder, saved.version),
+            seeds=len(saved.result["seeds"]),
+            commit=_commit(saved.folder / RUN_FILE / saved.version),
+            conditions=saved.result["fingerprint"],
+        )
+    return newest
 
 
 def _by_documents(loss: Path, version: str) -> dict[str, float]:
-    """F1 of documents with one label and with several, if the error analysis of that run is there."""
+    """F1 of documents with one label and with several, if the run saved an error analysis."""
     file = loss / "errors.json" / version / "errors.json"
     parts = json.loads(file.read_text(encoding="utf-8"))["by_documents"] if file.is_file() else {}
     return {
-        f"{PARTS[part]}/{metric}": figures[metric]
-        for part, figures in parts.items()
+        f"{PARTS[part]}/{metric}": values[metric]
+        for part, values in parts.items()
         for metric in ("micro_f1", "macro_f1")
-        if figures["documents"]
+        if values["documents"]
     }
 
 
@@ -99,78 +103,78 @@ def _commit(version: Path) -> str | None:
 
 
 def write_paper_tables(
-    content: Mapping[str, Any], runs: Runs, documents: Mapping[str, str] | None = None
+    content: Mapping[str, Any], ours: OurResults, documents: Mapping[str, str] | None = None
 ) -> str:
     """The document: a section per paper, a table per table.
 
-    ``documents``: how many documents stand behind ours, by dataset.
+    ``documents``: the sizes of our splits, by dataset.
     """
-    parts = [INTRODUCTION]
-    counts = documents or {}
-    about = {
-        name: f"{told}; {counts.get(name, 'unknown numbers of')} documents"
-        for name, told in content["splits"].items()
+    sections = [INTRODUCTION]
+    sizes = documents or {}
+    splits = {
+        name: f"{split}; {sizes.get(name, 'unknown numbers of')} documents"
+        for name, split in content["splits"].items()
     }
     for paper, title in content["papers"].items():
-        parts.append(f"## {title}\n")
+        sections.append(f"## {title}\n")
         for table in content["tables"]:
             if table["paper"] == paper:
-                parts += _section(table, content["losses"][paper], about, runs)
-    return "\n".join(parts)
+                sections += _section(table, content["losses"][paper], splits, ours)
+    return "\n".join(sections)
 
 
 def _section(
-    table: Mapping[str, Any], names: Mapping[str, str], about: Mapping[str, str], runs: Runs
+    table: Mapping[str, Any], names: Mapping[str, str], splits: Mapping[str, str], ours: OurResults
 ) -> Iterator[str]:
     number = "Results" if table["table"] is None else f"Table {table['table']}"
     yield f"### {number}: {table['about']}, {table['model']}\n"
-    recipe = _recipe(table, names, runs)
-    ours = {
-        name: runs.get((table["dataset"], recipe, names.get(name, "")))
+    recipe = _nearest_recipe(table, names, ours)
+    by_row = {
+        name: ours.get((table["dataset"], recipe, names.get(name, "")))
         for name in (table["rows"] if recipe else ())
     }
-    yield "\n".join(_lines(table, ours)) + "\n"
+    yield "\n".join(_lines(table, by_row)) + "\n"
     for note in (UNITS.get(table.get("unit", 100)), table.get("note")):
         if note:
             yield f"{note}\n"
     if recipe:
-        yield _tell(table["dataset"], recipe, [run for run in ours.values() if run], about) + "\n"
+        results = [result for result in by_row.values() if result]
+        yield _provenance(table["dataset"], recipe, results, splits) + "\n"
 
 
-def _recipe(table: Mapping[str, Any], names: Mapping[str, str], runs: Runs) -> str:
-    """The nearest recipe that ran on the table's dataset; empty where none did."""
+def _nearest_recipe(table: Mapping[str, Any], names: Mapping[str, str], ours: OurResults) -> str:
+    """The nearest recipe with results on the table's dataset; empty where there is none."""
     for recipe in RECIPES.get(table["model"], ()):
-        if any((table["dataset"], recipe, names.get(name)) in runs for name in table["rows"]):
+        if any((table["dataset"], recipe, names.get(name)) in ours for name in table["rows"]):
             return recipe
     return ""
 
 
-def _lines(table: Mapping[str, Any], ours: Mapping[str, Run | None]) -> Iterator[str]:
+def _lines(table: Mapping[str, Any], ours: Mapping[str, OurResult | None]) -> Iterator[str]:
     titles = [column.replace("_", " ").replace("/", " ") for column in table["columns"]]
     heads = ["", *(cell for title in titles for cell in (title, "ours"))]
     yield "| " + " | ".join(heads) + " |"
     yield "|---" + "|---:" * (len(heads) - 1) + "|"
     scale = {1: 1.0}.get(table.get("unit", 100), 100.0)
     for name, values in table["rows"].items():
-        run, cells = ours.get(name), [name]
+        result, cells = ours.get(name), [name]
         for column, value in zip(table["columns"], values, strict=True):
-            own = run.metrics.get(column) if run else None
-            cells += [_show(value), "" if own is None else f"{scale * own:.2f}"]
+            metric = result.metrics.get(column) if result else None
+            theirs = "" if value is None else str(value)
+            cells += [theirs, "" if metric is None else f"{scale * metric:.2f}"]
         yield "| " + " | ".join(cells) + " |"
 
 
-def _show(value: float | None) -> str:
-    return "" if value is None else str(value)
-
-
-def _tell(dataset: str, recipe: str, runs: Sequence[Run], about: Mapping[str, str]) -> str:
-    """How ours came about, so that nobody takes them for the same experiment."""
-    seeds = sorted({run.seeds for run in runs})
-    commits = sorted({run.commit[:12] if run.commit else "unknown" for run in runs})
+def _provenance(
+    dataset: str, recipe: str, results: Sequence[OurResult], splits: Mapping[str, str]
+) -> str:
+    """Dataset, recipe, seeds, commit and split of our results."""
+    seeds = sorted({result.seeds for result in results})
+    commits = sorted({result.commit[:12] if result.commit else "unknown" for result in results})
     each = " or ".join(map(str, seeds))
-    unlike = len({run.conditions for run in runs}) > 1
-    warning = " They differ in more than the loss." if unlike else ""
+    mixed = len({result.conditions for result in results}) > 1
+    warning = " They differ in more than the loss." if mixed else ""
     return (
         f"Ours: dataset `{dataset}`, recipe `{recipe}`, {each} seed{'s' if seeds != [1] else ''}, "
-        f"commit {', '.join(commits)}; {about[dataset]}.{warning}"
+        f"commit {', '.join(commits)}; {splits[dataset]}.{warning}"
     )

@@ -1,4 +1,4 @@
-"""Where a run comes from: its source, its command, its process."""
+"""Provenance of a run: command, commit, process."""
 
 import shlex
 import socket
@@ -12,7 +12,7 @@ CLOCK_TOLERANCE = 60.0  # seconds: start times move when the system's clock is s
 
 
 def describe_source(project: Path) -> dict[str, str]:
-    """The command line and the state of the repository."""
+    """The command line, and the commit of the project's repository."""
     commit = _git(project, "rev-parse", "HEAD")
     return {
         "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
@@ -22,23 +22,25 @@ def describe_source(project: Path) -> dict[str, str]:
 
 
 def describe_process() -> str:
-    """A name of this process that no other one has: host, id, time of start."""
-    return f"{socket.gethostname()}:{psutil.Process().pid}:{psutil.Process().create_time():.0f}"
+    """A unique name of this process: host, id, start time."""
+    process = psutil.Process()
+    return f"{socket.gethostname()}:{process.pid}:{process.create_time():.0f}"
 
 
-def still_runs(process: str) -> bool:
-    """Whether the process of that name may still run; one of another host is believed to."""
-    host, pid, started = process.rsplit(":", 2)
+def process_is_alive(name: str) -> bool:
+    """Whether the process of that name runs; one of another host counts as alive."""
+    host, pid, started = name.rsplit(":", 2)
     if host != socket.gethostname():
         return True
     try:
-        drift = abs(psutil.Process(int(pid)).create_time() - float(started))
-        return drift < CLOCK_TOLERANCE
+        drift: float = abs(psutil.Process(int(pid)).create_time() - float(started))
     except psutil.NoSuchProcess:
         return False
+    return drift < CLOCK_TOLERANCE
 
 
 def _git(project: Path, *words: str) -> str:
+    """The output of a git command; empty where it fails."""
     try:
         answer = subprocess.run(  # noqa: S603
             ["git", *words],  # noqa: S607

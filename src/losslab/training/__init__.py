@@ -1,1 +1,1 @@
-"""Fitting a model with a loss: one rule for every loss."""
+"""Training: batches, the trainer, early stopping, DDP, a training as data."""

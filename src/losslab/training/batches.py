@@ -1,26 +1,27 @@
-"""From documents to batches: rows of similar length together, padded to the longest of them."""
+"""Splits as batches: documents of similar length share a batch, padded to its longest."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
 
-from losslab.models.inputs import Arrays, inputs_of
+from losslab.features.inputs import Arrays, inputs_of
 
-Column = np.ndarray | sparse.csr_array | Callable[[np.ndarray], np.ndarray]
-SMALL = 2**27  # bytes: matrices below this are made dense once instead of batch by batch
-BATCHES_SORTED_TOGETHER = 50
+Column: TypeAlias = np.ndarray | sparse.csr_array | Callable[[np.ndarray], np.ndarray]
+MAX_DENSE_BYTES = 2**27
+"""Sparse matrices up to this size are made dense once instead of batch by batch."""
+BATCHES_PER_BUCKET = 50
 
 
-class Documents:
-    """Documents of one split: what the model reads, their targets, and what a loss needs besides.
+class SplitDataset:
+    """Documents of one split: model inputs, targets, and the context some losses need.
 
     Args:
-        features: ``embeddings`` (documents x width), or token ``ids`` end to end with ``offsets``
-            (documents + 1) and ``pad``, the token that fills up.
+        features: ``embeddings`` (documents x dim), or concatenated token ``ids`` with ``offsets``
+            (documents + 1) and the ``pad`` id.
         targets: documents x labels.
         rows: the rows of the split; every other array covers the whole corpus.
         context: by name, documents x labels as an array, a sparse matrix, or a function from rows
@@ -39,8 +40,10 @@ class Documents:
     ) -> None:
         self.rows = np.asarray(rows)
         self._inputs = inputs_of(features, self.rows)
-        self.targets = _Rows(targets, self.rows)
-        self._context = {name: _Rows(column, self.rows) for name, column in (context or {}).items()}
+        self.targets = _RowMatrix(targets, self.rows)
+        self._context = {
+            name: _RowMatrix(column, self.rows) for name, column in (context or {}).items()
+        }
         self.ids = self.rows if ids is None else np.asarray(ids)[self.rows]
 
     def __len__(self) -> int:
@@ -48,54 +51,54 @@ class Documents:
 
     @property
     def lengths(self) -> np.ndarray:
-        """How much there is to read in each document."""
+        """Tokens per document; 1 for embeddings."""
         return self._inputs.lengths
 
-    def inputs(self, places: np.ndarray) -> dict[str, Tensor]:
-        """What the model reads of the documents at ``places``."""
-        return self._inputs.batch(places)
+    def inputs(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """Model inputs of the documents at ``indices`` of the split."""
+        return self._inputs.batch(indices)
 
-    def batch(self, places: np.ndarray) -> dict[str, Any]:
-        """Inputs, targets and context of the documents at ``places``."""
+    def batch(self, indices: np.ndarray) -> dict[str, Any]:
+        """Inputs, targets and context of the documents at ``indices`` of the split."""
         return {
-            "inputs": self.inputs(places),
-            "targets": self.targets.tensor(places),
-            "context": {name: column.tensor(places) for name, column in self._context.items()},
+            "inputs": self.inputs(indices),
+            "targets": self.targets.tensor(indices),
+            "context": {name: column.tensor(indices) for name, column in self._context.items()},
         }
 
 
-class _Rows:
-    """Rows of a documents x labels matrix as float tensors, dense only in a batch if it is large."""
+class _RowMatrix:
+    """Rows of a documents x labels matrix; a large sparse one is made dense batch by batch."""
 
     def __init__(self, column: Column, rows: np.ndarray) -> None:
         self._rows, self._column = rows, column
         if sparse.issparse(column):
-            own = sparse.csr_array(column)[rows]
-            small = own.shape[0] * own.shape[1] * 4 <= SMALL
-            self._rows, self._column = np.arange(len(rows)), own.toarray() if small else own
-            if small:
-                self._column = self._column.astype(np.float32)
+            split = sparse.csr_array(column)[rows]
+            small = split.shape[0] * split.shape[1] * 4 <= MAX_DENSE_BYTES
+            self._rows = np.arange(len(rows))
+            self._column = split.toarray().astype(np.float32) if small else split
 
-    def tensor(self, places: np.ndarray) -> Tensor:
-        block = self.dense(places)
-        return torch.from_numpy(np.asarray(block, dtype=np.float32))
+    def tensor(self, indices: np.ndarray) -> Tensor:
+        """Some rows as a float32 tensor."""
+        return torch.from_numpy(np.asarray(self.dense(indices), dtype=np.float32))
 
     def matrix(self) -> Any:
-        """All rows; sparse where they are kept so."""
+        """All rows; a large sparse matrix stays sparse."""
         return self._column if sparse.issparse(self._column) else self.dense()
 
-    def dense(self, places: np.ndarray | slice = slice(None)) -> np.ndarray:
-        chosen = self._rows[places]
-        block = self._column(chosen) if callable(self._column) else self._column[chosen]
+    def dense(self, indices: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """Some rows as an array."""
+        rows = self._rows[indices]
+        block: Any = self._column(rows) if callable(self._column) else self._column[rows]
         return block.toarray() if sparse.issparse(block) else np.asarray(block)
 
 
 def shuffled_batches(
     lengths: np.ndarray, size: int, *, random: np.random.Generator
 ) -> list[np.ndarray]:
-    """Places in batches of ``size`` or a little more: each once, in random company of its length.
+    """Bucketed random batches of ``size`` indices or a few more; each index appears once.
 
-    Documents are shuffled, every fifty batches' worth of them sorted by length and cut, and the
+    Documents are shuffled, cut into buckets of fifty batches, sorted by length within each, and the
     batches shuffled: little padding, and no two epochs alike.
 
     >>> batches = shuffled_batches(np.ones(7, int), 3, random=np.random.default_rng(0))
@@ -103,8 +106,8 @@ def shuffled_batches(
     [3, 4]
     """
     order = random.permutation(len(lengths))
-    batches = []
-    for part in np.array_split(order, max(1, len(order) // (size * BATCHES_SORTED_TOGETHER))):
-        ranked = part[np.argsort(lengths[part], kind="stable")]
+    batches: list[np.ndarray] = []
+    for bucket in np.array_split(order, max(1, len(order) // (size * BATCHES_PER_BUCKET))):
+        ranked = bucket[np.argsort(lengths[bucket], kind="stable")]
         batches += np.array_split(ranked, max(1, len(ranked) // size))
-    return [batches[place] for place in random.permutation(len(batches))]
+    return [batches[index] for index in random.permutation(len(batches))]

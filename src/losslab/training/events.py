@@ -1,7 +1,4 @@
-"""What a training tells whoever listens: a tracking server, a test.
-
-Training code publishes, it does not know to whom; nothing here may change a result.
-"""
+"""Training events for listeners such as experiment tracking; listeners never change a result."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,16 +15,16 @@ class TrainingStarted:
 
 @dataclass(frozen=True)
 class EpochEnded:
-    """An epoch, or the part of one that is evaluated, is over.
+    """An evaluation at the end of an epoch, or within one; ``evaluation`` counts from 1.
 
-    ``figures`` are its losses, speed, learning rate and validation metrics; ``evaluation`` counts.
+    ``metrics``: train and validation loss, throughput, learning rate, validation metrics.
     """
 
     loss: str
     seed: int
     epoch: float
     evaluation: int
-    figures: dict[str, float]
+    metrics: dict[str, float]
 
 
 Event = TrainingStarted | EpochEnded
@@ -36,7 +33,7 @@ _listeners: list[Listener] = []
 
 
 def publish(event: Event) -> None:
-    """Hand ``event`` to every listener."""
+    """Send ``event`` to every listener."""
     for listener in list(_listeners):
         listener(event)
 

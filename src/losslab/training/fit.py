@@ -1,7 +1,7 @@
-"""Fitting a model with a loss: the same rule whatever the loss.
+"""Fitting a model with a loss: the same budget and early stopping whatever the loss.
 
-Validation after every epoch (or part of one), the best by one validation metric is kept, and
-training ends when ``patience`` epochs in a row brought nothing better or ``epochs`` are over.
+Validation after every epoch (or part of one); the weights of the best by one validation metric are
+kept; training stops after ``patience`` epochs without improvement, or after ``epochs``.
 """
 
 import logging
@@ -12,24 +12,24 @@ from time import perf_counter
 
 import pandas as pd
 import torch
+from safetensors.torch import save_file
 from torch import Tensor
 
-from losslab.training.batches import Documents
-from losslab.training.budget import Budget
-from losslab.training.errors import NonFiniteLossError
+from losslab.errors import NonFiniteLossError
+from losslab.parameters.training import SelectBy, TrainingSettings
+from losslab.training.batches import SplitDataset
+from losslab.training.distributed import cpu_threads, get_rank
 from losslab.training.events import EpochEnded, TrainingStarted, publish
-from losslab.training.loop import Judge, Loop
 from losslab.training.network import ModelWithLoss
-from losslab.training.non_finite import NonFinite
-from losslab.training.processes import process_rank
-from losslab.training.resources import cpu_threads
+from losslab.training.non_finite import NonFiniteBatch, copy_weights
+from losslab.training.trainer import ComputeMetrics, Trainer
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model: its weights at the best epoch and a row of figures per evaluation."""
+    """A trained model: the weights of its best epoch, and a row of metrics per evaluation."""
 
     weights: dict[str, Tensor]
     history: pd.DataFrame
@@ -38,126 +38,133 @@ class Fitted:
 
 def fit(
     make_network: Callable[[], ModelWithLoss],
-    train: Documents,
-    validation: Documents,
+    train: SplitDataset,
+    validation: SplitDataset,
     *,
-    budget: Budget,
-    judge: Judge,
+    settings: TrainingSettings,
+    compute_metrics: ComputeMetrics,
     name: str,
     seed: int,
+    select_by: SelectBy = "macro_f1",
     batchwise: bool = False,
     labels: Sequence[str] | None = None,
-    folder: Path | None = None,
+    failures: Path | None = None,
 ) -> Fitted:
-    """Train one network; ``judge(targets, scores)`` gives the validation metrics of an epoch.
+    """Train one network with early stopping on ``select_by``, a metric of ``compute_metrics``.
 
-    ``batchwise``: the loss looks at a batch as a whole and gets larger ones. ``folder`` takes what
-    is left of a training that fails.
+    ``batchwise``: the loss is not a mean over documents and gets larger batches. ``failures``: the
+    folder for the batch and weights of a training that fails.
     """
-    if process_rank() == 0:
+    if get_rank() == 0:
         publish(TrainingStarted(name, seed))
-    size = batch_size(budget, len(train), whole=batchwise)
+    size = choose_batch_size(settings, len(train), batchwise=batchwise)
     logger.info("%s, seed %d: training starts, batches of %d", name, seed, size)
     torch.manual_seed(seed)
     network = make_network()
-    torch.manual_seed(seed + process_rank())
-    with cpu_threads(budget.threads):
+    torch.manual_seed(seed + get_rank())
+    with cpu_threads(settings.threads):
         title = f"{name} seed {seed}"
-        loop = Loop(network, train, budget=budget, batch_size=size, seed=seed, title=title)
-        record = _Record(name, seed, budget, network)
+        trainer = Trainer(
+            network, train, settings=settings, batch_size=size, seed=seed, title=title
+        )
+        stopping = EarlyStopping(name, seed, network, select_by, settings.patience)
         try:
-            with loop.memory:
-                _run(loop, record, validation, judge)
-        except NonFinite as fault:
-            raise _explain(fault, loop, record, labels, folder) from fault
+            _train_epochs(trainer, stopping, validation, compute_metrics)
+        except NonFiniteBatch as fault:
+            raise _explain(fault, trainer, stopping, labels, failures) from fault
         finally:
-            loop.bar.close()
-    logger.info("%s, seed %d: best epoch %g of %g", name, seed, record.best_epoch, record.epoch)
-    return Fitted(record.weights, pd.DataFrame(record.history), record.best_epoch)
+            trainer.bar.close()
+    logger.info("%s, seed %d: best epoch %g of %g", name, seed, stopping.best_epoch, stopping.epoch)
+    return Fitted(stopping.weights, pd.DataFrame(stopping.history), stopping.best_epoch)
 
 
-def batch_size(budget: Budget, documents: int, *, whole: bool) -> int:
-    """The size of a batch: larger where the loss looks at it as a whole, never the whole corpus.
+def choose_batch_size(settings: TrainingSettings, documents: int, *, batchwise: bool) -> int:
+    """The batch size: larger for batchwise losses, at most the number of documents.
 
     >>> from types import SimpleNamespace
-    >>> batch_size(SimpleNamespace(batch_size=32, whole_batch_size=256), 1000, whole=True)
+    >>> settings = SimpleNamespace(batch_size=32, min_batch_size_batchwise=256)
+    >>> choose_batch_size(settings, 1000, batchwise=True)
     256
     """
-    wanted = max(budget.batch_size, budget.whole_batch_size if whole else 1)
-    if documents < wanted:
-        logger.warning("only %d training documents, asked for batches of %d", documents, wanted)
-    return min(wanted, documents)
+    size = max(settings.batch_size, settings.min_batch_size_batchwise if batchwise else 1)
+    if documents < size:
+        logger.warning("only %d training documents for batches of %d", documents, size)
+    return min(size, documents)
 
 
-def _run(loop: Loop, record: "_Record", validation: Documents, judge: Judge) -> None:
-    start = perf_counter()
-    for epoch in range(loop.budget.epochs):
-        parts = loop.parts()
-        for part, batches in enumerate(parts, start=1):
-            figures = loop.train_on(batches, epoch)
-            figures["train_seconds"] = perf_counter() - start
-            figures |= loop.evaluate(validation, judge)
-            record.add(_number(epoch + part / len(parts)), figures)
-            loop.bar.set_postfix(macro_f1=f"{figures['validation_macro_f1']:.3f}", refresh=False)
-        if record.is_over():
-            return
+class EarlyStopping:
+    """The history of a training, the weights of its best epoch, and when to stop."""
 
-
-def _number(epoch: float) -> float:
-    """Whole epochs as whole numbers."""
-    return int(epoch) if epoch == int(epoch) else epoch
-
-
-class _Record:
-    """What a training has reached: its history, and the weights of its best epoch."""
-
-    def __init__(self, name: str, seed: int, budget: Budget, network: ModelWithLoss) -> None:
-        self.name, self.seed, self.budget, self.network = name, seed, budget, network
+    def __init__(
+        self, name: str, seed: int, network: ModelWithLoss, select_by: SelectBy, patience: int
+    ) -> None:
+        self.name, self.seed, self.network = name, seed, network
+        self.select_by, self.patience = select_by, patience
         self.history: list[dict[str, float]] = []
         self.weights: dict[str, Tensor] = {}
         self.best, self.best_epoch, self.epoch = float("-inf"), 0.0, 0.0
 
-    def add(self, epoch: float, figures: dict[str, float]) -> None:
-        """Keep the figures of an evaluation, and the weights if it is the best."""
+    def update(self, epoch: float, metrics: dict[str, float]) -> None:
+        """Record an evaluation; copy the weights if it is the best."""
         self.epoch = epoch
-        self.history.append({"epoch": epoch, **figures})
-        reached = figures[f"validation_{self.budget.select_by}"]
-        if reached > self.best:
-            self.best, self.best_epoch = reached, epoch
-            state = self.network.state_dict()
-            self.weights = {key: value.detach().cpu().clone() for key, value in state.items()}
-        if process_rank() == 0:
-            publish(EpochEnded(self.name, self.seed, epoch, len(self.history), figures))
+        self.history.append({"epoch": epoch, **metrics})
+        value = metrics[f"validation_{self.select_by}"]
+        if value > self.best:
+            self.best, self.best_epoch = value, epoch
+            self.weights = copy_weights(self.network)
+        if get_rank() == 0:
+            publish(EpochEnded(self.name, self.seed, epoch, len(self.history), metrics))
 
-    def is_over(self) -> bool:
-        """Whether patience has run out."""
-        return self.epoch - self.best_epoch >= self.budget.patience
+    def should_stop(self) -> bool:
+        """Whether ``patience`` epochs brought no improvement."""
+        return self.epoch - self.best_epoch >= self.patience
+
+
+def _train_epochs(
+    trainer: Trainer,
+    stopping: EarlyStopping,
+    validation: SplitDataset,
+    compute_metrics: ComputeMetrics,
+) -> None:
+    start = perf_counter()
+    for epoch in range(trainer.settings.epochs):
+        parts = trainer.epoch_parts()
+        for part, batches in enumerate(parts, start=1):
+            metrics = trainer.train_on(batches, epoch)
+            metrics["train_seconds"] = perf_counter() - start
+            metrics |= trainer.evaluate(validation, compute_metrics)
+            stopping.update(_as_int_if_whole(epoch + part / len(parts)), metrics)
+            trainer.bar.set_postfix({stopping.select_by: f"{stopping.best:.3f}"}, refresh=False)
+        if stopping.should_stop():
+            return
+
+
+def _as_int_if_whole(epoch: float) -> float:
+    return int(epoch) if epoch == int(epoch) else epoch
 
 
 def _explain(
-    fault: NonFinite,
-    loop: Loop,
-    record: _Record,
+    fault: NonFiniteBatch,
+    trainer: Trainer,
+    stopping: EarlyStopping,
     labels: Sequence[str] | None,
-    folder: Path | None,
+    failures: Path | None,
 ) -> NonFiniteLossError:
-    """The error to show; what is needed to look into it is saved first."""
-    training = loop.module.training
-    place = f"step {loop.step + 1}" if training else f"validation after step {loop.step}"
-    message = f"{record.name}, seed {record.seed}, {place}: {fault.describe(labels)}"
-    if folder is not None:
-        kept = folder / f"seed_{record.seed}"
+    """The error to show; batch, weights and best weights are saved first."""
+    training = trainer.module.training
+    position = f"step {trainer.step + 1}" if training else f"validation after step {trainer.step}"
+    message = f"{stopping.name}, seed {stopping.seed}, {position}: {fault.describe(labels)}"
+    if failures is not None:
+        folder = failures / f"seed_{stopping.seed}"
         facts = {
-            "loss": record.name,
-            "seed": record.seed,
-            "epoch": loop.epoch,
-            "steps_done": loop.step,
+            "loss": stopping.name,
+            "seed": stopping.seed,
+            "epoch": trainer.epoch,
+            "steps_done": trainer.step,
             "fault": message,
         }
-        fault.keep(kept, loop.network, facts)
-        if record.weights:
-            from safetensors.torch import save_file
-
-            save_file(record.weights, kept / "best.safetensors")
-        message += f"; the batch and the weights are kept in {kept}"
+        fault.save(folder, trainer.network, facts)
+        if stopping.weights:
+            save_file(stopping.weights, folder / "best.safetensors")
+        message += f"; the batch and the weights are kept in {folder}"
     return NonFiniteLossError(message)

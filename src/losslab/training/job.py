@@ -7,45 +7,41 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from losslab.evaluation import judge_epoch
+from losslab.features.inputs import Arrays
 from losslab.losses import LOSSES, LabelStatistics, build_loss
-from losslab.models.build import build_model
-from losslab.models.inputs import Arrays
-from losslab.training.batches import Column, Documents
+from losslab.models.text_model import build_model
+from losslab.parameters.losses import LossSettings
+from losslab.parameters.training import Recipe, SelectBy
+from losslab.supervision import group_indices
+from losslab.training.batches import Column, SplitDataset
 from losslab.training.fit import Fitted, fit
-from losslab.training.network import ModelWithLoss
-from losslab.training.recipes import Recipe, Recipes
+from losslab.training.network import ModelWithLoss, load_weights
 
 
-class Job(BaseModel):
+class TrainingJob(BaseModel):
     """What is trained, how, and how it is judged; ``seed`` tells its repetitions apart."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    loss: str
-    options: dict[str, Any]
-    recipe: str
-    recipes: Recipes
+    loss: LossSettings
+    recipe: Recipe
     frequencies: tuple[int, ...]
     documents: int
     mu: float | None
-    labels: tuple[str, ...]
     frequency_groups: dict[str, tuple[int, ...]]
     task: str
-    grid: tuple[float, ...] | None
+    labels: tuple[str, ...] = ()
+    grid: tuple[float, ...] | None = None
+    select_by: SelectBy = "macro_f1"
     seed: int = 0
-
-    @property
-    def chosen(self) -> Recipe:
-        """The recipe's settings."""
-        settings: Recipe = getattr(self.recipes, self.recipe)
-        return settings
 
 
 @dataclass(frozen=True)
-class Material:
+class TrainingData:
     """What a job is done with: features and targets of the corpus, the rows of two splits.
 
     ``groups`` and ``context`` are what some losses need besides.
@@ -60,42 +56,94 @@ class Material:
     context: Mapping[str, Column] = field(default_factory=dict)
 
 
-def build_network(job: Job, features: Arrays, groups: Any = None) -> ModelWithLoss:
-    """The recipe's model and the loss, fresh."""
-    known = LabelStatistics(job.frequencies, job.documents, job.mu)
-    return ModelWithLoss(
-        build_model(job.chosen, features, labels=len(job.frequencies)),
-        build_loss(job.loss, known, groups=groups, task=job.task, **job.options),
-        needs_second_pass="second_logits" in LOSSES[job.loss].needs,
-        regularisers=job.chosen.training.regularisers,
+def describe_job(
+    loss: LossSettings,
+    recipe: Recipe,
+    label_statistics: Mapping[str, Any],
+    task: str,
+    **judging: Any,
+) -> TrainingJob:
+    """The job of a loss; ``judging``: labels, threshold grid and the metric to select by."""
+    known = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
+    members = group_indices(label_statistics["groups"])
+    groups = {name: tuple(indices) for name, indices in members.items()}
+    return TrainingJob(
+        loss=loss, recipe=recipe, **known, frequency_groups=groups, task=task, **judging
     )
 
 
-def run_job(job: Job, material: Material, failures: Path | None = None) -> Fitted:
+def run_seeds(
+    job: TrainingJob, data: TrainingData, seeds: range, failures: Path | None = None
+) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
+    """Train once per seed: the weights of each best epoch by ``seed_<n>/<name>``, and all histories."""
+    weights: dict[str, np.ndarray] = {}
+    histories = []
+    for seed in seeds:
+        fitted = run_job(job.model_copy(update={"seed": seed}), data, failures)
+        weights |= {f"seed_{seed}/{name}": w.numpy() for name, w in fitted.weights.items()}
+        histories.append(fitted.history.assign(seed=seed, best=fitted.best_epoch))
+    return weights, pd.concat(histories, ignore_index=True)
+
+
+def seeds_of(model: Mapping[str, np.ndarray]) -> list[int]:
+    """The seeds a model holds weights of."""
+    return sorted({int(name.split("/")[0].removeprefix("seed_")) for name in model})
+
+
+def weights_of(model: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
+    """The weights of one seed, by their own names."""
+    prefix = f"seed_{seed}/"
+    return {
+        name.removeprefix(prefix): array for name, array in model.items() if name.startswith(prefix)
+    }
+
+
+def load_network(
+    job: TrainingJob,
+    model: Mapping[str, np.ndarray],
+    seed: int,
+    features: Arrays,
+    groups: Any = None,
+) -> ModelWithLoss:
+    """The trained network of one seed."""
+    return load_weights(build_network(job, features, groups), weights_of(model, seed))
+
+
+def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
+    """The recipe's model and the loss, fresh."""
+    known = LabelStatistics(job.frequencies, job.documents, job.mu)
+    return ModelWithLoss(
+        build_model(job.recipe.model, features, num_labels=len(job.frequencies)),
+        build_loss(job.loss.name, known, groups=groups, task=job.task, **job.loss.options),
+        needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
+        regularizers=job.recipe.training.regularizers,
+    )
+
+
+def run_job(job: TrainingJob, data: TrainingData, failures: Path | None = None) -> Fitted:
     """Train as the job says, in this process or in as many as its recipe asks for."""
-    if job.chosen.training.processes > 1:
+    if job.recipe.training.processes > 1:
         from losslab.training.launch import run_in_processes
 
-        return run_in_processes(job, material, failures)
-    return run_here(job, material, failures)
+        return run_in_processes(job, data, failures)
+    return run_here(job, data, failures)
 
 
-def run_here(job: Job, material: Material, failures: Path | None = None) -> Fitted:
+def run_here(job: TrainingJob, data: TrainingData, failures: Path | None = None) -> Fitted:
     """Train in this process, which may be one of several."""
-    rows = {"targets": material.targets, "ids": material.ids}
-    train = Documents(material.features, rows=material.train, context=material.context, **rows)
-    validation = Documents(material.features, rows=material.validation, **rows)
+    split = partial(SplitDataset, data.features, data.targets, ids=data.ids)
     grid = None if job.grid is None else np.array(job.grid)
     groups = {name: np.array(part, dtype=int) for name, part in job.frequency_groups.items()}
     return fit(
-        lambda: build_network(job, material.features, material.groups),
-        train,
-        validation,
-        budget=job.chosen.training,
-        judge=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
-        name=job.loss,
+        lambda: build_network(job, data.features, data.groups),
+        split(data.train, context=data.context),
+        split(data.validation),
+        settings=job.recipe.training,
+        compute_metrics=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
+        name=job.loss.name,
         seed=job.seed,
-        batchwise=LOSSES[job.loss].batchwise,
+        select_by=job.select_by,
+        batchwise=LOSSES[job.loss.name].batchwise,
         labels=job.labels,
-        folder=failures,
+        failures=failures,
     )

@@ -1,5 +1,6 @@
-"""A model and the loss that trains it, as one module."""
+"""A model and its loss as one module, its regularizers, and inference."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,22 +8,21 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from losslab.features.inputs import Embeddings, Tokens, default_device, inputs_of, scoring_batches
 from losslab.losses.base import Loss
-from losslab.models.encoder import default_device
-from losslab.models.inputs import Embeddings, Tokens, scoring_batches
 from losslab.models.text_model import TextModel
-from losslab.training.budget import Regularisers
-from losslab.training.processes import gather_rows
+from losslab.parameters import ModelSettings, RegularizerSettings
+from losslab.training.distributed import gather_rows
 
 Inputs = Mapping[str, Tensor]
 
 
 class ModelWithLoss(nn.Module):
-    """A model and its loss: the loss's own parameters and random state go along with the weights.
+    """A model and its loss; the loss's parameters and random state belong to the state dict.
 
-    In training mode the regularisers are added: R-Drop asks two dropout passes to agree, virtual
-    adversarial training asks the model not to change its mind where its input moves a little in the
-    worst direction. Where several processes train, each loss sees the batch of all of them.
+    In training mode regularizers are added: R-Drop (two dropout passes should agree) and virtual
+    adversarial training (logits should not change under the worst small perturbation). With DDP,
+    each rank's loss sees the rows of all ranks.
     """
 
     def __init__(
@@ -31,13 +31,13 @@ class ModelWithLoss(nn.Module):
         loss: Loss,
         *,
         needs_second_pass: bool = False,
-        regularisers: Regularisers,
+        regularizers: RegularizerSettings,
     ) -> None:
         super().__init__()
         self.model = model
         self.loss = loss
         self.second_pass = needs_second_pass
-        self.regularisers = regularisers
+        self.regularizers = regularizers
         self.last_logits = torch.empty(0, 0)
 
     def forward(
@@ -47,9 +47,9 @@ class ModelWithLoss(nn.Module):
         context: Mapping[str, Any],
         total: int | None = None,
     ) -> Tensor:
-        """The loss, in float32; ``last_logits`` are those it was computed of.
+        """The loss, in float32; its logits stay in ``last_logits``.
 
-        In training mode, ``total`` is the number of documents in the batch of all processes.
+        ``total``: documents in the batch of all ranks, in training mode.
         """
         logits = self.model(**inputs).float()
         if self.training:
@@ -61,71 +61,70 @@ class ModelWithLoss(nn.Module):
 
     def _training_loss(
         self,
-        logits: Tensor,
+        local: Tensor,
         inputs: Inputs,
         targets: Tensor,
         context: Mapping[str, Any],
         total: int,
     ) -> Tensor:
-        weights = self.regularisers
+        weights = self.regularizers
         second = self.model(**inputs).float() if self.second_pass or weights.rdrop else None
-        moved = self._move(logits.detach(), inputs) if weights.adversarial else None
-        everyone, truth, others, beyond = (
-            None if rows is None else gather_rows(rows, total)
-            for rows in (logits, targets, second, moved)
-        )
+        perturbed = self._perturb(local.detach(), inputs) if weights.adversarial else None
+        logits, targets = gather_rows(local, total), gather_rows(targets, total)
+        second = None if second is None else gather_rows(second, total)
+        perturbed = None if perturbed is None else gather_rows(perturbed, total)
         known = {
             name: gather_rows(value, total) if isinstance(value, Tensor) else value
             for name, value in context.items()
         }
         if self.second_pass:
-            known["second_logits"] = others
-        self.last_logits = everyone.detach()
+            known["second_logits"] = second
+        self.last_logits = logits.detach()
         with _full_precision(logits):
-            value = self.loss(everyone, truth, known)
-            if weights.rdrop:
-                value = (value + self.loss(others, truth, known)) / 2
-                value = value + weights.rdrop * self.loss.divergence(everyone, others).mean() / 2
-            if weights.adversarial:
-                apart = self.loss.divergence(everyone.detach(), beyond).mean()
-                value = value + weights.adversarial * apart
+            value: Tensor = self.loss(logits, targets, known)
+            if weights.rdrop and second is not None:
+                value = (value + self.loss(second, targets, known)) / 2
+                value = value + weights.rdrop * self.loss.divergence(logits, second).mean() / 2
+            if perturbed is not None:
+                divergence = self.loss.divergence(logits.detach(), perturbed).mean()
+                value = value + weights.adversarial * divergence
         return value
 
-    def _move(self, calm: Tensor, inputs: Inputs) -> Tensor:
-        """Logits at the worst small step of the embeddings (Miyato et al. 2018), one iteration.
+    def _perturb(self, clean: Tensor, inputs: Inputs) -> Tensor:
+        """Logits at the worst small perturbation of the embeddings (Miyato et al. 2018).
 
-        The step is searched in float32: half precision would round away what moves there.
+        One power iteration, in float32: half precision would round the perturbation away.
         """
         embedded = self.model.embed(**inputs).detach()
-        direction = _unit(torch.randn_like(embedded)).requires_grad_()
-        with torch.enable_grad(), _full_precision(calm):
+        direction = _unit_norm(torch.randn_like(embedded)).requires_grad_()
+        with torch.enable_grad(), _full_precision(clean):
             moved = self.model.classify(embedded + 1e-3 * direction, **inputs)
-            (slope,) = torch.autograd.grad(self.loss.divergence(calm, moved).sum(), direction)
-        step = self.regularisers.radius * _unit(slope.detach())
-        return self.model.classify(self.model.embed(**inputs) + step, **inputs).float()
+            (gradient,) = torch.autograd.grad(self.loss.divergence(clean, moved).sum(), direction)
+        perturbation = self.regularizers.adversarial_epsilon * _unit_norm(gradient.detach())
+        return self.model.classify(self.model.embed(**inputs) + perturbation, **inputs).float()
 
 
 def _full_precision(like: Tensor) -> torch.autocast:
     return torch.autocast(like.device.type, enabled=False)
 
 
-def _unit(rows: Tensor) -> Tensor:
+def _unit_norm(rows: Tensor) -> Tensor:
     return nn.functional.normalize(rows.flatten(1), dim=1).view_as(rows)
 
 
 def load_weights(network: ModelWithLoss, weights: Mapping[str, np.ndarray]) -> ModelWithLoss:
-    """``network`` with the weights of a training, its loss's own state among them."""
+    """``network`` with the weights of a training, the loss's state included."""
     network.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()})
     return network
 
 
 def predict_logits(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.ndarray:
-    """What ``network`` says of each document: documents x labels, in float64."""
+    """Logits: documents x labels, float64."""
     return _predict(network, inputs, lambda logits: logits)
 
 
 def predict_scores(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.ndarray:
-    """What ``network`` makes decisions by: documents x labels.
+    """The scores decisions are made by: documents x labels, float64.
 
     In float64, so that probabilities near 1 keep the order of their logits, and on the CPU, since
     not every device has float64.
@@ -134,16 +133,33 @@ def predict_scores(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.nd
 
 
 def _predict(
-    network: ModelWithLoss, inputs: Embeddings | Tokens, judge: Callable[[Tensor], Tensor]
+    network: ModelWithLoss, inputs: Embeddings | Tokens, transform: Callable[[Tensor], Tensor]
 ) -> np.ndarray:
-    """What ``judge`` makes of the logits of each batch, in one array."""
     device = default_device()
     model = network.eval().model.to(device)
-    made = np.empty((0, 0))
+    predictions = np.empty((0, 0))
     with torch.inference_mode():
-        for places in scoring_batches(inputs.lengths):
-            batch = {name: part.to(device) for name, part in inputs.batch(places).items()}
-            judged = judge(model(**batch).cpu().double()).numpy()
-            made = made if len(made) else np.empty((len(inputs.lengths), judged.shape[1]))
-            made[places] = judged
-    return made
+        for indices in scoring_batches(inputs.lengths):
+            batch = {name: tensor.to(device) for name, tensor in inputs.batch(indices).items()}
+            values = transform(model(**batch).cpu().double()).numpy()
+            if not len(predictions):
+                predictions = np.empty((len(inputs.lengths), values.shape[1]))
+            predictions[indices] = values
+    return predictions
+
+
+def text_scorer(
+    network: ModelWithLoss, settings: ModelSettings, tokenizer: Mapping[str, Any]
+) -> Callable[[list[str]], np.ndarray]:
+    """A function from texts to scores, texts x labels; ``tokenizer`` is the corpus's, as JSON."""
+    from tokenizers import Tokenizer
+
+    from losslab.features.compute import compute_features
+
+    loaded = Tokenizer.from_str(json.dumps(tokenizer))
+
+    def score(texts: list[str]) -> np.ndarray:
+        features = compute_features(settings, texts, loaded)
+        return predict_scores(network, inputs_of(features, np.arange(len(texts))))
+
+    return score

@@ -1,4 +1,4 @@
-"""A loss that turned NaN or infinite: what to tell, and what to keep for a second look."""
+"""A loss that became NaN or infinite: what to report, and what to keep for a replay."""
 
 import json
 import shutil
@@ -11,64 +11,63 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from losslab.training.batches import Documents
+from losslab.training.batches import SplitDataset
 
-NAMED = 5  # documents and labels a message names
+MAX_NAMED = 5
+"""Documents and labels named in a message."""
 
 
-class NonFinite(Exception):  # noqa: N818 - raised and caught within a training
-    """Where it happened: the documents, the places of the batch, and the logits it had."""
+class NonFiniteBatch(Exception):  # noqa: N818 - raised and caught within a training
+    """A batch with a non-finite loss or gradient: its split, indices and logits."""
 
     def __init__(
-        self, fault: str, documents: Documents, places: np.ndarray, logits: Tensor
+        self, fault: str, split: SplitDataset, indices: np.ndarray, logits: Tensor
     ) -> None:
         super().__init__(fault)
-        self.documents, self.places, self.logits = documents, places, logits.float().cpu()
+        self.split, self.indices, self.logits = split, indices, logits.float().cpu()
 
     def describe(self, labels: Sequence[str] | None = None) -> str:
-        """The fault, the range of the logits, and the documents and labels furthest out."""
+        """The fault, the range of the logits, and the documents and labels with the largest."""
         size = torch.nan_to_num(self.logits.abs(), nan=torch.inf)
-        documents = [str(self.documents.ids[self.places[row]]) for row in _largest(size.amax(1))]
-        columns = _largest(size.amax(0))
-        named = [labels[column] if labels else str(column) for column in columns]
+        documents = [str(self.split.ids[self.indices[row]]) for row in _top_indices(size.amax(1))]
+        columns = _top_indices(size.amax(0))
+        names = [labels[column] if labels else str(column) for column in columns]
         return (
-            f"{self}; {_range(self.logits)}, largest for documents {', '.join(documents)} and "
-            f"labels {', '.join(named)}"
+            f"{self}; {_describe_range(self.logits)}, largest for documents {', '.join(documents)} "
+            f"and labels {', '.join(names)}"
         )
 
-    def keep(self, folder: Path, network: nn.Module, facts: dict[str, Any]) -> None:
-        """Save the batch, the weights it met and the facts, to be replayed.
-
-        What an earlier failure left in ``folder`` would mislead, and goes.
-        """
+    def save(self, folder: Path, network: nn.Module, facts: dict[str, Any]) -> None:
+        """Save batch, weights and facts for a replay; an earlier failure's are removed."""
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-        batch = self.documents.batch(self.places)
-        save_file(_flat(batch), folder / "batch.safetensors")
-        save_file(_whole(network.state_dict()), folder / "weights.safetensors")
-        ids = [str(self.documents.ids[place]) for place in self.places]
+        batch = self.split.batch(self.indices)
+        save_file(_flatten_batch(batch), folder / "batch.safetensors")
+        save_file(copy_weights(network), folder / "weights.safetensors")
+        ids = [str(self.split.ids[index]) for index in self.indices]
         (folder / "fault.json").write_text(json.dumps({**facts, "documents": ids}, indent=2))
 
 
-def _range(logits: Tensor) -> str:
+def copy_weights(network: nn.Module) -> dict[str, Tensor]:
+    """A copy of the state dict, on the CPU."""
+    return {name: value.detach().cpu().clone() for name, value in network.state_dict().items()}
+
+
+def _describe_range(logits: Tensor) -> str:
     finite = logits[logits.isfinite()]
-    known = (
+    bounds = (
         f"from {finite.min():.3g} to {finite.max():.3g}" if len(finite) else "none of them finite"
     )
-    odd = {"NaN": int(logits.isnan().sum()), "infinite": int(logits.isinf().sum())}
+    counts = {"NaN": int(logits.isnan().sum()), "infinite": int(logits.isinf().sum())}
     return ", ".join(
-        [f"logits {known}", *(f"{number} {kind}" for kind, number in odd.items() if number)]
+        [f"logits {bounds}", *(f"{number} {kind}" for kind, number in counts.items() if number)]
     )
 
 
-def _largest(sizes: Tensor) -> list[int]:
-    return [int(place) for place in sizes.topk(min(NAMED, len(sizes))).indices]
+def _top_indices(sizes: Tensor) -> list[int]:
+    return [int(index) for index in sizes.topk(min(MAX_NAMED, len(sizes))).indices]
 
 
-def _flat(batch: dict[str, Any]) -> dict[str, Tensor]:
-    parts = {**batch["inputs"], "targets": batch["targets"], **batch["context"]}
-    return {name: part.contiguous() for name, part in parts.items()}
-
-
-def _whole(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    return {name: weight.detach().cpu().clone() for name, weight in state.items()}
+def _flatten_batch(batch: dict[str, Any]) -> dict[str, Tensor]:
+    tensors = {**batch["inputs"], "targets": batch["targets"], **batch["context"]}
+    return {name: tensor.contiguous() for name, tensor in tensors.items()}

@@ -1,4 +1,4 @@
-// The losses in colour: ticked in the table, listed as chips, followed by the figures.
+// The selected losses: ticked in the table, listed as chips, coloured in the plots.
 const data = JSON.parse(document.getElementById("data").textContent);
 const COLOURS = 7;
 const DASHES = ["solid", "dash", "dot", "dashdot", "longdash"];

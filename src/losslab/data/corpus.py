@@ -1,0 +1,95 @@
+"""What every reader returns."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from losslab.errors import CorpusError
+
+DOCUMENT_COLUMNS = ["id", "text", "labels", "split"]
+REJECTED_COLUMNS = ["file", "line", "reason"]
+VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents, rejected rows and notes of a corpus.
+
+    Attributes:
+        documents: ``id`` (str), ``text`` (str), ``labels`` (list of str), ``split`` (``train``,
+            ``validation``, ``test``, or None if the corpus has no split).
+        rejected: ``file``, ``line`` and ``reason`` of each malformed row.
+        notes: facts such as the source's version; ``excluded``: number of valid rows that a rule
+            of the corpus excludes, by rule.
+    """
+
+    documents: pd.DataFrame
+    rejected: pd.DataFrame
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        documents: Iterable[tuple[str, str, list[str], str | None]],
+        rejected: Iterable[tuple[str, int, str]] = (),
+        notes: dict[str, Any] | None = None,
+    ) -> "Corpus":
+        """Build the tables from rows."""
+        rows = list(documents)
+        split = pd.Series([row[-1] for row in rows], dtype=object)  # None stays None beside names
+        return cls(
+            pd.DataFrame(rows, columns=DOCUMENT_COLUMNS).assign(split=split),
+            pd.DataFrame(list(rejected), columns=REJECTED_COLUMNS),
+            notes or {},
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Notes, and counts of documents, rejected rows by reason and excluded rows by rule.
+
+        Reasons that differ only in quoted text or numbers are counted as one.
+        """
+        reasons = Counter(VARYING.sub("…", reason) for reason in self.rejected["reason"])
+        return {
+            "notes": {name: value for name, value in self.notes.items() if name != "excluded"},
+            "documents": len(self.documents),
+            "rejected": dict(reasons.most_common()),
+            "excluded": self.notes.get("excluded", {}),
+        }
+
+
+def check_rejected(summary: Mapping[str, Any], *, limit: float, file: str) -> None:
+    """Raise CorpusError if more than ``limit`` (a share) of the rows were rejected.
+
+    ``file`` lists the rejected rows.
+    """
+    rejected = sum(summary["rejected"].values())
+    rows = rejected + summary["documents"]
+    if rejected <= limit * rows:
+        return
+    common = Counter(summary["rejected"]).most_common(3)
+    reasons = "; ".join(f"{reason} ({count})" for reason, count in common)
+    raise CorpusError(
+        f"{rejected} of {rows} rows were rejected ({rejected / rows:.1%}), more than max_rejected "
+        f"({limit:.1%}) allows: {reasons}. Rejected rows: {file}; correct the raw files, or raise "
+        "max_rejected"
+    )
+
+
+def check_one_label(documents: pd.DataFrame) -> None:
+    """Raise CorpusError unless every document has exactly one label (task ``single``)."""
+    count = documents["labels"].map(lambda labels: len(set(labels)))
+    faults = {"no label": documents["id"][count == 0], "several labels": documents["id"][count > 1]}
+    counts = [
+        f"{len(ids)} have {fault}, such as {', '.join(ids.head(3))}"
+        for fault, ids in faults.items()
+        if len(ids)
+    ]
+    if counts:
+        raise CorpusError(
+            f"task is single, but of {len(documents)} documents {'; '.join(counts)}; set task to "
+            "multi, or correct the labels"
+        )

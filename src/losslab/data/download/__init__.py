@@ -1,0 +1,1 @@
+"""Raw files from a mirror or their publisher, or the manual steps that a licence requires."""

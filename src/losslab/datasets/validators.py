@@ -1,0 +1,46 @@
+"""Checks on tables and matrices, named in the catalog's ``validator:`` keys."""
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from losslab.data import SPLITS
+from losslab.data.corpus import DOCUMENT_COLUMNS
+
+
+def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
+    """A table of documents: its columns, unique ids, no empty text, at least one row."""
+    if list(documents.columns) != DOCUMENT_COLUMNS:
+        raise ValueError(
+            f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}"
+        )
+    if documents.empty:
+        raise ValueError("expected at least one document, found none")
+    _name_rows("duplicate id", documents, documents["id"].duplicated())
+    _name_rows("empty text", documents, documents["text"].str.strip() == "")
+    return documents
+
+
+def check_split_documents(documents: pd.DataFrame) -> pd.DataFrame:
+    """A table of documents each in one of the three splits, none of which is empty."""
+    check_documents(documents)
+    _name_rows(f"split not in {SPLITS}", documents, ~documents["split"].isin(SPLITS))
+    missing = set(SPLITS) - set(documents["split"])
+    if missing:
+        raise ValueError(f"no document in the split {', '.join(sorted(missing))}")
+    return documents
+
+
+def check_targets(targets: sparse.csr_array) -> sparse.csr_array:
+    """A documents x labels matrix of zeros and ones with at least one label."""
+    if targets.shape[1] == 0:
+        raise ValueError("no document carries a label")
+    if not np.isin(targets.data, (0, 1)).all():
+        raise ValueError("targets must be 0 or 1")
+    return targets
+
+
+def _name_rows(fault: str, documents: pd.DataFrame, rows: pd.Series) -> None:
+    if rows.any():
+        names = ", ".join(map(str, documents.loc[rows, "id"].head(3)))
+        raise ValueError(f"{int(rows.sum())} documents with {fault}, such as {names}")

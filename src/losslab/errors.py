@@ -1,0 +1,37 @@
+"""Errors whose message says all a user needs: the command line prints it without a traceback."""
+
+
+class LosslabError(Exception):
+    """What was wrong, where, and what to do."""
+
+
+class CorpusError(LosslabError, ValueError):
+    """Raw files that cannot be read: which, where, and what was expected."""
+
+
+class FetchError(LosslabError):
+    """A dataset that could not be fetched: what, where, and what to do."""
+
+
+class ParameterError(LosslabError, ValueError):
+    """Parameters that are unknown or out of range."""
+
+
+class EncoderError(LosslabError, ValueError):
+    """An encoder or word vectors that cannot be loaded."""
+
+
+class SupervisionError(LosslabError, ValueError):
+    """Texts, labels or label groups that supervision cannot be made of."""
+
+
+class NonFiniteLossError(LosslabError, FloatingPointError):
+    """A loss or gradient that became NaN or infinite: which, and where."""
+
+
+class TrainingFailedError(LosslabError, RuntimeError):
+    """A training process that ended without a result."""
+
+
+class IncomparableError(LosslabError, ValueError):
+    """Results that differ in more than the loss."""

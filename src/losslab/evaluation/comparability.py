@@ -1,0 +1,116 @@
+"""Comparability: results may differ in the loss and its options, in nothing else."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from losslab.errors import IncomparableError
+
+
+def fingerprint_data(
+    documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str]
+) -> dict[str, str]:
+    """A short hash each of ids, texts, splits, targets and label space."""
+    matrix = sparse.csr_array(targets)
+    matrix.sum_duplicates()
+    return {
+        **{name: _digest(documents[name].astype(str)) for name in ("id", "text", "split")},
+        "targets": _digest([_hash_integers(matrix.indptr), _hash_integers(matrix.indices)]),
+        "label_space": _digest(label_space),
+    }
+
+
+def fingerprint(conditions: Mapping[str, Any]) -> str:
+    """A short hash of plain data; the order of keys is immaterial.
+
+    >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
+    True
+    """
+    return _digest([json.dumps(conditions, sort_keys=True)])
+
+
+def find_mismatches(
+    metrics: Mapping[str, Mapping[str, Any]], reference: str
+) -> dict[str, list[str]]:
+    """By loss: the conditions that differ from the reference's; losses without any are left out."""
+    if reference not in metrics:
+        raise IncomparableError(
+            f"the reference {reference} is not among the losses {', '.join(metrics)}; "
+            "set report.reference to one of them"
+        )
+    expected = flatten(metrics[reference]["conditions"])
+    differences = {
+        loss: _differences(flatten(result["conditions"]), expected)
+        for loss, result in metrics.items()
+    }
+    return {loss: names for loss, names in differences.items() if names}
+
+
+def refuse_mismatches(mismatches: Mapping[str, list[str]], reference: str) -> None:
+    """Raise an error that names each loss and the conditions it differs in, if there are any."""
+    if mismatches:
+        listed = "; ".join(f"{loss}: {', '.join(names)}" for loss, names in mismatches.items())
+        raise IncomparableError(
+            f"these losses differ from {reference} in more than the loss: {listed}. Run them again "
+            "under the same conditions, or set report.on_mismatch=mark to have them marked"
+        )
+
+
+def refuse_other_data(metrics: Mapping[str, Mapping[str, Any]], data: Mapping[str, str]) -> None:
+    """Raise an error that names losses which were evaluated on other documents than ``data``'s.
+
+    Plots are drawn from saved scores and the current documents, which must belong together.
+    """
+    changed = {
+        loss: [name for name in data if result["conditions"]["data"].get(name) != data[name]]
+        for loss, result in metrics.items()
+    }
+    listed = [f"{loss} ({', '.join(names)})" for loss, names in changed.items() if names]
+    if listed:
+        raise IncomparableError(
+            "the current documents are not those that these losses were evaluated on: "
+            f"{', '.join(listed)}. Run the losses again, or restore the data they were run on"
+        )
+
+
+def _differences(conditions: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{name} is {_value(conditions, name)}, expected {_value(expected, name)}"
+        for name in [*expected, *(name for name in conditions if name not in expected)]
+        if (name in conditions) != (name in expected) or conditions[name] != expected[name]
+    ]
+
+
+def _value(conditions: Mapping[str, Any], name: str) -> str:
+    return str(conditions[name]) if name in conditions else "absent"
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as one with dotted names.
+
+    >>> flatten({"training": {"epochs": 3}, "seed": 1})
+    {'training.epochs': 3, 'seed': 1}
+    """
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        inner = isinstance(value, Mapping)
+        flat |= flatten(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
+    return flat
+
+
+def _hash_integers(values: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(values, dtype="<i8").tobytes()).hexdigest()
+
+
+def _digest(texts: Iterable[str]) -> str:
+    """A hash of texts with their lengths, so that shifted boundaries change it."""
+    sha = hashlib.sha256()
+    for text in texts:
+        encoded = text.encode("utf-8", "surrogatepass")
+        sha.update(len(encoded).to_bytes(8, "little") + encoded)
+    return sha.hexdigest()[:12]

@@ -1,0 +1,109 @@
+"""Score curves of a loss on the test split, in one tidy table.
+
+Columns are ``curve x y low high weight at``. Of ``sorted_scores`` x is the rank of a label in its
+document, y the median score there, low and high the quartiles. Of ``reliability`` x is the mean
+score of a bin, y its share of true labels, weight its size. Of ``precision_recall`` x is recall, y
+precision, at the threshold; ``decision`` is the operating point of the primary rule.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from losslab.evaluation.confusion import label_counts, pool, precision, recall
+
+COLUMNS = ("curve", "x", "y", "low", "high", "weight", "at")
+MAX_RANKS = 60  # ranks that are shown
+MAX_DOCUMENTS = 2000  # whose rankings are used: quartiles need no more
+THRESHOLDS = 100
+BINS = 10
+
+
+def compute_score_curves(
+    truth: sparse.csr_array,
+    scores: np.ndarray,
+    predictions: Sequence[sparse.csr_array],
+    *,
+    probability: bool,
+) -> pd.DataFrame:
+    """The curves of one loss, seeds pooled.
+
+    Args:
+        truth: documents x labels.
+        scores: seeds x documents x labels.
+        predictions: documents x labels of each seed, by the primary rule.
+        probability: whether scores are probabilities; others have neither a common scale nor a
+            calibration.
+    """
+    dense = truth.toarray().astype(bool)
+    parts = [_precision_recall(dense, scores), _operating_point(truth, predictions)]
+    if probability:
+        parts += [_sorted_scores(scores), _reliability(dense, scores)]
+    return pd.concat(parts, ignore_index=True).reindex(columns=list(COLUMNS))
+
+
+def _precision_recall(truth: np.ndarray, scores: np.ndarray) -> pd.DataFrame:
+    """Micro-averaged, at quantiles of the true labels' scores."""
+    positives = np.concatenate([part[truth] for part in scores])
+    if not len(positives):
+        return pd.DataFrame({"curve": []})
+    steps = np.linspace(0, 1, THRESHOLDS + 1)
+    thresholds = np.unique(np.quantile(positives, steps, method="lower"))
+    predicted = sum(_count_from(part.ravel(), thresholds) for part in scores)
+    tp = _count_from(positives, thresholds)
+    return pd.DataFrame(
+        {"curve": "precision_recall", "x": tp / len(positives), "y": tp / predicted}
+        | {"at": thresholds}
+    )
+
+
+def _count_from(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """How many values are at or above each of the ascending thresholds."""
+    bins = np.searchsorted(thresholds, values, side="right")
+    counts = np.bincount(bins, minlength=len(thresholds) + 1)
+    return np.asarray(counts[::-1].cumsum()[::-1][1:])
+
+
+def _operating_point(
+    truth: sparse.csr_array, predictions: Sequence[sparse.csr_array]
+) -> pd.DataFrame:
+    """Micro-averaged recall and precision of the predictions, over all seeds."""
+    counts = [np.concatenate(pool(label_counts(truth, part))) for part in predictions]
+    tp, fp, fn = np.sum(counts, axis=0)
+    point = {"x": float(recall((tp, fp, fn))), "y": float(precision((tp, fp, fn)))}
+    return pd.DataFrame([{"curve": "decision", **point}])
+
+
+def _sorted_scores(scores: np.ndarray) -> pd.DataFrame:
+    step = max(scores.shape[1] // MAX_DOCUMENTS, 1)
+    rows = scores[:, ::step].reshape(-1, scores.shape[2])
+    ranked = -np.sort(-rows, axis=1)[:, :MAX_RANKS]
+    low, median, high = np.quantile(ranked, [0.25, 0.5, 0.75], axis=0)
+    ranks = np.arange(1, ranked.shape[1] + 1)
+    return pd.DataFrame(
+        {"curve": "sorted_scores", "x": ranks, "y": median, "low": low, "high": high}
+    )
+
+
+def _reliability(truth: np.ndarray, scores: np.ndarray) -> pd.DataFrame:
+    size, total, true = (np.zeros(BINS) for _ in range(3))
+    for part in scores:
+        bins = np.clip((part.ravel() * BINS).astype(int), 0, BINS - 1)
+        size += np.bincount(bins, minlength=BINS)
+        total += np.bincount(bins, weights=part.ravel(), minlength=BINS)
+        true += np.bincount(bins, weights=truth.ravel(), minlength=BINS)
+    some = size > 0
+    x, y = total[some] / size[some], true[some] / size[some]
+    return pd.DataFrame({"curve": "reliability", "x": x, "y": y, "weight": size[some]})
+
+
+def calibration_error(reliability: pd.DataFrame) -> float:
+    """Expected calibration error: mean distance of scores and shares of true labels over bins.
+
+    >>> calibration_error(pd.DataFrame({"x": [0.1, 0.9], "y": [0.2, 0.9], "weight": [3, 1]}))
+    0.075
+    """
+    gap = (reliability["x"] - reliability["y"]).abs()
+    return round(float((gap * reliability["weight"]).sum() / reliability["weight"].sum()), 12)

@@ -1,0 +1,1 @@
+"""What a model reads of a text: frozen embeddings or token ids."""

@@ -1,0 +1,80 @@
+"""Model inputs by batch: embeddings, or token ids padded to the longest document of the batch."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+Arrays = Mapping[str, np.ndarray]
+MAX_DOCUMENTS, MAX_TOKENS = 256, 2**14
+"""The largest batch in inference."""
+
+
+class Embeddings:
+    """One vector per document."""
+
+    def __init__(self, embeddings: np.ndarray, rows: np.ndarray) -> None:
+        self._features = torch.from_numpy(embeddings[rows])
+        self.lengths = np.ones(len(rows), dtype=np.int64)
+
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """``features`` of the documents at ``indices``."""
+        return {"features": self._features[torch.from_numpy(indices)]}
+
+
+class Tokens:
+    """Concatenated token ids, and the offset of each document."""
+
+    def __init__(self, ids: np.ndarray, offsets: np.ndarray, pad: int, rows: np.ndarray) -> None:
+        self._ids, self._starts, self._pad = ids, offsets[rows], pad
+        self.lengths = offsets[rows + 1] - offsets[rows]
+
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """``input_ids`` and ``attention_mask`` of the documents at ``indices``."""
+        lengths = self.lengths[indices]
+        positions = np.arange(max(int(lengths.max()), 1))
+        mask = positions < lengths[:, None]
+        ids = np.full(mask.shape, self._pad, dtype=np.int64)
+        ids[mask] = self._ids[(self._starts[indices][:, None] + positions)[mask]]
+        return {
+            "input_ids": torch.from_numpy(ids),
+            "attention_mask": torch.from_numpy(mask.astype(np.int64)),
+        }
+
+
+def inputs_of(features: Arrays, rows: np.ndarray) -> Embeddings | Tokens:
+    """The model inputs of some rows of the corpus."""
+    if "embeddings" in features:
+        return Embeddings(features["embeddings"], rows)
+    return Tokens(features["ids"], features["offsets"], int(features["pad"][0]), rows)
+
+
+def scoring_batches(lengths: np.ndarray, *, min_size: int = 1) -> list[np.ndarray]:
+    """Document indices by descending length, in batches limited by documents and tokens.
+
+    >>> lengths = np.array([9000, 1, 9000, 1])
+    >>> [indices.tolist() for indices in scoring_batches(lengths)]
+    [[0], [2], [1, 3]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        longest = max(int(lengths[order[start]]), 1)
+        size = max(min_size, min(MAX_DOCUMENTS, MAX_TOKENS // longest))
+        batches.append(order[start : start + size])
+        start += size
+    return batches
+
+
+def ordered_batches(lengths: np.ndarray, size: int) -> list[np.ndarray]:
+    """Document indices by descending length, in batches of ``size``."""
+    order = np.argsort(-lengths, kind="stable")
+    return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def default_device() -> torch.device:
+    """CUDA if available, else MPS, else CPU."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")

@@ -1,0 +1,57 @@
+"""Every parameter: names, types and bounds; one module per ``conf/base/parameters_<stage>.yml``.
+
+The values stand in ``conf/``, those of a loss in its class. An unknown name is an error.
+"""
+
+from losslab.parameters.data import SplitSettings, UndersampleSettings
+from losslab.parameters.distillation import ElementKeywordSettings
+from losslab.parameters.evaluation import ThresholdGrid
+from losslab.parameters.losses import LossSettings, losses_for_task, namespace
+from losslab.parameters.reporting import ReportSettings
+from losslab.parameters.suggestions import did_you_mean
+from losslab.parameters.supervision import (
+    FrequencyGroupSettings,
+    KeywordSettings,
+    LabelGroupSettings,
+    SoftLabelSettings,
+)
+from losslab.parameters.training import (
+    EncoderSettings,
+    LSTMSettings,
+    ModelSettings,
+    ProbeSettings,
+    Recipe,
+    RegularizerSettings,
+    TextCNNSettings,
+    TrainingSettings,
+    TransformerSettings,
+    WordSettings,
+)
+from losslab.parameters.validation import validate_parameters
+
+__all__ = [
+    "ElementKeywordSettings",
+    "EncoderSettings",
+    "FrequencyGroupSettings",
+    "KeywordSettings",
+    "LSTMSettings",
+    "LabelGroupSettings",
+    "LossSettings",
+    "ModelSettings",
+    "ProbeSettings",
+    "Recipe",
+    "RegularizerSettings",
+    "ReportSettings",
+    "SoftLabelSettings",
+    "SplitSettings",
+    "TextCNNSettings",
+    "ThresholdGrid",
+    "TrainingSettings",
+    "TransformerSettings",
+    "UndersampleSettings",
+    "WordSettings",
+    "did_you_mean",
+    "losses_for_task",
+    "namespace",
+    "validate_parameters",
+]

@@ -1,0 +1,19 @@
+"""parameters_distillation.yml: what a trained baseline teaches."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from losslab.parameters.base import Settings
+
+
+class ElementKeywordSettings(Settings):
+    """Keyword search by deletion, for ``mask_element``."""
+
+    select: Literal["right", "wrong"] = Field(description="documents the baseline gets so")
+    min_probability_drop: float = Field(
+        gt=0, lt=1, description="drop of a label's probability that makes a word its keyword"
+    )
+    max_documents: int | None = Field(ge=1, description="null: all selected")
+    max_words: int | None = Field(ge=1, description="per document; null: all")
+    seed: int = Field(ge=0, description="of the sample of selected documents")

@@ -1,0 +1,23 @@
+"""parameters_evaluation.yml: the decision rule and its threshold grid."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from losslab.parameters.base import Settings
+
+Rule = Literal["tuned", "own", "per_label", "top_k"]
+
+
+class ThresholdGrid(Settings):
+    """The thresholds that are tried on validation for one threshold of all labels."""
+
+    start: float = Field(ge=0, le=1)
+    stop: float = Field(ge=0, le=1)
+    step: float = Field(gt=0, le=1)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "ThresholdGrid":
+        if self.start > self.stop:
+            raise ValueError(f"start must not be above stop, got {self.start} and {self.stop}")
+        return self

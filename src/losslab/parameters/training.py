@@ -1,0 +1,118 @@
+"""parameters_training.yml: recipes. A recipe is a model and the budget it is trained with."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from losslab.parameters.base import Settings
+
+
+class ModelSettings(Settings):
+    """What all models have in common; ``kind`` picks the model."""
+
+    max_length: int = Field(ge=8, description="tokens per document")
+    truncation: Literal["head", "head_tail"] = Field(
+        description="what is kept of a longer document: its head, or head and tail"
+    )
+    dropout: float = Field(ge=0, lt=1)
+
+
+class EncoderSettings(ModelSettings):
+    """A pretrained encoder: ``minilm`` (a Python package), a folder, or a name of the hub."""
+
+    backbone: str
+    pooling: Literal["cls", "mean"]
+
+
+class ProbeSettings(EncoderSettings):
+    """Frozen embeddings and a small head: minutes on a CPU."""
+
+    kind: Literal["probe"]
+    hidden_dim: int = Field(ge=0, description="0: no hidden layer")
+
+
+class TransformerSettings(EncoderSettings):
+    """The pretrained encoder, fine-tuned."""
+
+    kind: Literal["transformer"]
+    attention_dropout: float | None = Field(
+        None,
+        ge=0,
+        lt=1,
+        description="null: as the encoder was made; above 0 there is no fused attention",
+    )
+
+
+class WordSettings(ModelSettings):
+    """A vocabulary of the training texts, with embeddings of its own."""
+
+    vocab_size: int = Field(ge=1)
+    min_count: int = Field(ge=1, description="rarer words are unknown")
+    lowercase: bool
+    embedding_dim: int = Field(ge=1, description="where no vectors are given")
+    vectors: str | None = Field(description="file with a word and its numbers on each line")
+
+
+class TextCNNSettings(WordSettings):
+    """Convolutions with max-pooling over time (Kim 2014)."""
+
+    kind: Literal["textcnn"]
+    kernel_sizes: tuple[int, ...] = Field(min_length=1)
+    filters: int = Field(ge=1, description="per kernel size")
+
+
+class LSTMSettings(WordSettings):
+    """BiLSTM with max-pooling over time."""
+
+    kind: Literal["lstm"]
+    hidden_dim: int = Field(ge=1, description="per direction")
+    layers: int = Field(ge=1)
+
+
+class RegularizerSettings(Settings):
+    """Terms added to any loss in training; a weight of 0 leaves one out."""
+
+    rdrop: float = Field(ge=0, description="weight of R-Drop")
+    adversarial: float = Field(ge=0, description="weight of virtual adversarial training")
+    adversarial_epsilon: float = Field(gt=0, description="norm of the perturbation")
+
+
+class TrainingSettings(Settings):
+    """The budget of a training: the same for every loss of a recipe."""
+
+    epochs: int = Field(ge=1, description="maximum")
+    patience: int = Field(ge=1, description="epochs without improvement before early stopping")
+    evaluations_per_epoch: int = Field(ge=1, le=20)
+    batch_size: int = Field(ge=1)
+    min_batch_size_batchwise: int = Field(
+        ge=1, description="minimum for batchwise losses, such as dice2 and the F1 family"
+    )
+    learning_rate: float = Field(gt=0)
+    weight_decay: float = Field(ge=0)
+    max_grad_norm: float = Field(gt=0)
+    warmup: float = Field(ge=0, lt=1, description="share of all steps")
+    schedule: Literal["constant_with_warmup", "linear", "cosine"]
+    soft_targets_from_step: int = Field(ge=0, description="hard targets alone before it")
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        description="of the model, never of the loss; auto: half on CUDA, else float32"
+    )
+    compile: bool
+    gradient_checkpointing: bool
+    processes: int = Field(ge=1, description="DDP processes; one GPU each if available")
+    threads: int | None = Field(ge=1, description="CPU threads; null: one per core")
+    regularizers: RegularizerSettings
+
+
+class Recipe(Settings):
+    """A model and its budget; nodes receive the one that ``recipe`` names."""
+
+    name: str
+    model: Annotated[
+        ProbeSettings | TransformerSettings | TextCNNSettings | LSTMSettings,
+        Field(discriminator="kind"),
+    ]
+    training: TrainingSettings
+
+
+SelectBy = Literal["macro_f1", "micro_f1", "accuracy"]
+"""The validation metric of the best epoch."""

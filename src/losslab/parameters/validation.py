@@ -1,0 +1,179 @@
+"""Every parameter of the project in one model, and errors that name what is wrong."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, get_args
+
+from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
+
+from losslab.data.readers import READERS, reader_options
+from losslab.errors import ParameterError
+from losslab.losses import LOSSES
+from losslab.parameters.base import Settings
+from losslab.parameters.data import SplitSettings, UndersampleSettings
+from losslab.parameters.distillation import ElementKeywordSettings
+from losslab.parameters.evaluation import Rule, ThresholdGrid
+from losslab.parameters.losses import Task, loss_model, namespace
+from losslab.parameters.reporting import ReportSettings
+from losslab.parameters.suggestions import did_you_mean
+from losslab.parameters.supervision import (
+    FrequencyGroupSettings,
+    KeywordSettings,
+    LabelGroupSettings,
+    SoftLabelSettings,
+)
+from losslab.parameters.training import Recipe, SelectBy
+
+Whole = Annotated[int, Field(ge=1, strict=True)]
+
+
+class Parameters(Settings):
+    """Every parameter but the reader's options and the losses'."""
+
+    dataset: str
+    losses: list[str] | None
+    reader: str | None
+    task: Task
+    max_rejected: float = Field(ge=0, le=1)
+    min_label_frequency: Whole
+    split: SplitSettings
+    undersample: UndersampleSettings | None
+    frequency_groups: FrequencyGroupSettings
+    keywords: KeywordSettings
+    soft_labels: SoftLabelSettings
+    label_groups: LabelGroupSettings
+    element_keywords: ElementKeywordSettings
+    recipe: str
+    recipes: dict[str, Recipe]
+    select_by: SelectBy
+    seed: int = Field(ge=0, strict=True)
+    num_seeds: Whole
+    threshold_grid: ThresholdGrid
+    primary_rule: Rule
+    report: ReportSettings
+
+    @model_validator(mode="after")
+    def _losses_fit(self) -> "Parameters":
+        for name in self.losses or ():
+            if name not in LOSSES:
+                raise ValueError(did_you_mean("loss", name, LOSSES))
+            if self.task not in LOSSES[name].tasks:
+                raise ValueError(f"losses: {name} does not fit {self.task}-label data")
+        return self
+
+
+@cache
+def parameter_model(reader: str) -> type[Parameters]:
+    """``Parameters`` with the options of ``reader`` under ``corpus``, and those of every loss."""
+    losses: dict[str, Any] = {namespace(name): (loss_model(name), ...) for name in LOSSES}
+    return create_model(
+        "Parameters", __base__=Parameters, corpus=(reader_options(reader), ...), **losses
+    )
+
+
+def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Check all parameters, add every loss's defaults, resolve the recipe.
+
+    The result is what nodes receive: ``recipe`` is a ``Recipe``, ``<loss>_loss`` a ``LossSettings``.
+
+    Raises:
+        ParameterError: with each fault, the parameter's name and the choices.
+    """
+    reader = str(parameters.get("reader") or parameters.get("dataset"))
+    if reader not in READERS:
+        raise ParameterError(did_you_mean("reader", reader, READERS))
+    model = parameter_model(reader)
+    recipes = _extend_recipes(parameters.get("recipes") or {})
+    filled = {**{namespace(name): {} for name in LOSSES}, **parameters, "recipes": recipes}
+    try:
+        checked = model.model_validate(filled)
+    except ValidationError as error:
+        raise ParameterError("; ".join(_explain(e, model) for e in error.errors())) from None
+    return _resolve(checked)
+
+
+def _extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
+    """Recipes by name; one that ``extends`` another holds what differs from it."""
+    named: dict[str, Any] = {}
+    for name, recipe in recipes.items():
+        own = dict(recipe)
+        parent = own.pop("extends", None)
+        if parent is not None and parent not in recipes:
+            raise ParameterError(did_you_mean(f"recipes.{name}.extends", str(parent), recipes))
+        base = recipes[parent] if parent else {}
+        named[name] = {**_merge(base, own), "name": name}
+    return named
+
+
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """``base`` with ``changes``, mapping by mapping."""
+    merged = dict(base)
+    for key, value in changes.items():
+        inner = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
+        merged[key] = _merge(merged[key], value) if inner else value
+    return merged
+
+
+def _resolve(checked: Parameters) -> dict[str, Any]:
+    """Plain data, as Kedro hands it to nodes."""
+    values = checked.model_dump()
+    recipes = values.pop("recipes")
+    if checked.recipe not in recipes:
+        raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
+    values["recipe"] = recipes[checked.recipe]
+    if checked.losses and checked.report.reference not in checked.losses:
+        values["report"]["reference"] = checked.losses[0]
+    for name in LOSSES:
+        values[namespace(name)] = {"name": name, "options": values[namespace(name)]}
+    return values
+
+
+def _explain(fault: Any, model: type[BaseModel]) -> str:
+    path = [str(part) for part in fault["loc"]]
+    shown = [*path[:3], *path[4:]] if path[:1] + path[2:3] == ["recipes", "model"] else path
+    name = ".".join(shown)  # without the tag of the union
+    if fault["type"] == "extra_forbidden":
+        prefix = "".join(f"{part}." for part in shown[:-1])
+        known = [f"{prefix}{field}" for field in _fields(model, path[:-1])]
+        return did_you_mean("parameter", name, known)
+    if fault["type"] in ("literal_error", "union_tag_invalid"):
+        context = fault["ctx"]
+        expected = str(context.get("expected") or context["expected_tags"])
+        choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+        chosen = context.get("tag", fault["input"])
+        return did_you_mean(name, str(chosen), choices)
+    if fault["type"] == "missing":
+        return f"parameter '{name}' is not set"
+    if fault["type"] == "value_error":
+        return (
+            f"parameter '{name}': {fault['ctx']['error']}" if name else str(fault["ctx"]["error"])
+        )
+    return f"parameter '{name}': {fault['msg']}, got {fault['input']!r}"
+
+
+def _fields(model: Any, path: list[str]) -> list[str]:
+    """The names a parameter below ``path`` may have."""
+    candidates = [model]
+    for part in path:
+        inner = [
+            found
+            for candidate in candidates
+            if part in candidate.model_fields
+            for found in _models(candidate.model_fields[part].annotation)
+        ]
+        tagged = [found for found in candidates if _has_kind(found, part)]
+        candidates = inner or tagged or candidates  # a recipe's name leads nowhere
+    return sorted({field for candidate in candidates for field in candidate.model_fields})
+
+
+def _has_kind(model: Any, tag: str) -> bool:
+    """Whether ``tag`` is what discriminates ``model`` in a union."""
+    field = model.model_fields.get("kind")
+    return field is not None and tag in get_args(field.annotation)
+
+
+def _models(annotation: Any) -> list[Any]:
+    """The parameter models an annotation holds, however deep."""
+    if hasattr(annotation, "model_fields"):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models(part)]

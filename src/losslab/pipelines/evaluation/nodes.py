@@ -1,0 +1,159 @@
+"""Scores to decision rules, predictions, metrics, errors and score curves of one loss."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel
+from scipy import sparse
+
+from losslab.data.split import split_rows
+from losslab.evaluation import (
+    Predictions,
+    analyse_errors,
+    compute_score_curves,
+    evaluate_loss,
+    fingerprint,
+    fit_decision_rules,
+    predict,
+)
+from losslab.losses import LOSSES
+from losslab.parameters import LossSettings, ReportSettings, ThresholdGrid
+from losslab.pipelines.training.nodes import grid_values
+from losslab.supervision import group_indices
+
+Arrays = dict[str, np.ndarray]
+Results = dict[str, Any]
+"""What a report needs of a loss: metrics, resamples, history, score curves, errors, predictions."""
+
+
+def record_conditions(data_fingerprint: dict[str, str], **parameters: Any) -> dict[str, Any]:
+    """What must be the same for losses that are compared: data and protocol."""
+    return {**_as_json(parameters), "data": data_fingerprint}
+
+
+def fit_rules(
+    loss: LossSettings,
+    scores: Arrays,
+    label_matrix: sparse.csr_array,
+    splits: pd.DataFrame,
+    grid: ThresholdGrid,
+    task: str,
+    primary_rule: str,
+) -> dict[str, Any]:
+    """Fit every decision rule on validation, per seed."""
+    candidates = grid_values(loss, grid)
+    return fit_decision_rules(
+        label_matrix[split_rows(splits, "validation")],
+        scores,
+        grid=None if candidates is None else np.array(candidates),
+        task=task,
+        primary_rule=primary_rule,
+    )
+
+
+def predict_labels(scores: Arrays, decision_rules: dict[str, Any]) -> Predictions:
+    """Apply every decision rule to validation and test."""
+    return predict(scores, decision_rules)
+
+
+def evaluate(
+    loss: LossSettings,
+    scores: Arrays,
+    predictions: Predictions,
+    decision_rules: dict[str, Any],
+    history: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    splits: pd.DataFrame,
+    label_statistics: dict[str, Any],
+    conditions: dict[str, Any],
+    report: ReportSettings,
+) -> tuple[dict[str, Any], Arrays]:
+    """Metrics of the test split, by seed and over seeds, and those of its bootstrap resamples."""
+    bootstrap = report.model_dump(include={"resamples", "seed"})
+    results, resamples = evaluate_loss(
+        {name: label_matrix[split_rows(splits, name)] for name in ("validation", "test")},
+        scores,
+        predictions,
+        decision_rules,
+        history,
+        groups=group_indices(label_statistics["groups"]),
+        confidence=report.confidence,
+        **bootstrap,
+    )
+    known = {"seeds": list(results["seeds"]), "resampling": bootstrap}
+    recorded = {**conditions, **known}
+    facts = {"options": loss.options, "conditions": recorded, "fingerprint": fingerprint(recorded)}
+    return {**results, **facts}, resamples
+
+
+def find_errors(
+    predictions: Predictions,
+    label_matrix: sparse.csr_array,
+    splits: pd.DataFrame,
+    label_space: list[str],
+    label_statistics: dict[str, Any],
+    label_groups: sparse.csr_array,
+) -> dict[str, Any]:
+    """Error analysis of the test split by the primary rule."""
+    return analyse_errors(
+        label_matrix[split_rows(splits, "test")],
+        predictions.by_seed("test"),
+        labels=label_space,
+        frequencies=label_statistics["frequencies"],
+        label_groups=label_groups,
+    )
+
+
+def draw_score_curves(
+    loss: LossSettings,
+    scores: Arrays,
+    predictions: Predictions,
+    label_matrix: sparse.csr_array,
+    splits: pd.DataFrame,
+) -> pd.DataFrame:
+    """Precision-recall, reliability and sorted scores of the test split; nothing is tuned by them."""
+    return compute_score_curves(
+        label_matrix[split_rows(splits, "test")],
+        scores["test"],
+        predictions.by_seed("test"),
+        probability=LOSSES[loss.name].decision == "probability",
+    )
+
+
+def collect_results(
+    metrics: dict[str, Any],
+    resamples: Arrays,
+    history: pd.DataFrame,
+    score_curves: pd.DataFrame,
+    errors: dict[str, Any],
+    predictions: Predictions,
+) -> Results:
+    """What a report needs of one loss; of the predictions, those of the first seed on test."""
+    return {
+        "metrics": metrics,
+        "resamples": resamples,
+        "history": history,
+        "score_curves": score_curves,
+        "errors": errors,
+        "predictions": predictions.by_seed("test")[0],
+    }
+
+
+def gather_family(**results: Results) -> dict[str, Results]:
+    """The results of a family of losses, by loss."""
+    return results
+
+
+def gather_results(**families: dict[str, Results]) -> dict[str, Results]:
+    """The results of all losses, in the order of the table of losses."""
+    every = {loss: results for family in families.values() for loss, results in family.items()}
+    return {loss: every[loss] for loss in LOSSES if loss in every}
+
+
+def _as_json(values: dict[str, Any]) -> dict[str, Any]:
+    """Parameter objects as JSON would hold them."""
+    return {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in values.items()
+    }

@@ -1,0 +1,165 @@
+"""scores - decision rules - predictions - metrics, errors, score curves - results of all losses."""
+
+from collections.abc import Sequence
+
+from kedro.pipeline import Node, Pipeline
+
+from losslab.losses import LOSSES
+from losslab.parameters import namespace
+from losslab.pipelines.evaluation import nodes
+
+
+def record_conditions() -> Pipeline:
+    """parameters, data fingerprint - conditions, the same for every loss."""
+    return _group(
+        "modelling",
+        [
+            Node(
+                nodes.record_conditions,
+                {
+                    "data_fingerprint": "data_fingerprint",
+                    "dataset": "params:dataset",
+                    "recipe": "params:recipe",
+                    "task": "params:task",
+                    "corpus": "params:corpus",
+                    "min_label_frequency": "params:min_label_frequency",
+                    "split": "params:split",
+                    "undersample": "params:undersample",
+                    "frequency_groups": "params:frequency_groups",
+                    "select_by": "params:select_by",
+                    "threshold_grid": "params:threshold_grid",
+                    "primary_rule": "params:primary_rule",
+                },
+                "conditions",
+                name="record_conditions",
+            )
+        ],
+    )
+
+
+def create_pipeline(loss: str) -> Pipeline:
+    """Evaluate one loss."""
+    name = namespace(loss)
+    return _group(
+        f"modelling.{LOSSES[loss].family}.{name}",
+        [*_prediction_nodes(name), *_metric_nodes(name)],
+        tags=[name, "evaluation"],
+    )
+
+
+def _prediction_nodes(name: str) -> list[Node]:
+    return [
+        Node(
+            nodes.fit_rules,
+            {
+                "loss": f"params:{name}",
+                "scores": f"{name}_scores",
+                "label_matrix": "label_matrix",
+                "splits": "splits",
+                "grid": "params:threshold_grid",
+                "task": "params:task",
+                "primary_rule": "params:primary_rule",
+            },
+            f"{name}_decision_rules",
+            name="fit_rules",
+        ),
+        Node(
+            nodes.predict_labels,
+            [f"{name}_scores", f"{name}_decision_rules"],
+            f"{name}_predictions",
+            name="predict_labels",
+        ),
+    ]
+
+
+def _metric_nodes(name: str) -> list[Node]:
+    return [
+        Node(
+            nodes.evaluate,
+            {
+                "loss": f"params:{name}",
+                "scores": f"{name}_scores",
+                "predictions": f"{name}_predictions",
+                "decision_rules": f"{name}_decision_rules",
+                "history": f"{name}_history",
+                "label_matrix": "label_matrix",
+                "splits": "splits",
+                "label_statistics": "label_statistics",
+                "conditions": "conditions",
+                "report": "params:report",
+            },
+            [f"{name}_metrics", f"{name}_resamples"],
+            name="evaluate",
+        ),
+        Node(
+            nodes.find_errors,
+            {
+                "predictions": f"{name}_predictions",
+                "label_matrix": "label_matrix",
+                "splits": "splits",
+                "label_space": "label_space",
+                "label_statistics": "label_statistics",
+                "label_groups": "label_groups",
+            },
+            f"{name}_errors",
+            name="find_errors",
+        ),
+        Node(
+            nodes.draw_score_curves,
+            {
+                "loss": f"params:{name}",
+                "scores": f"{name}_scores",
+                "predictions": f"{name}_predictions",
+                "label_matrix": "label_matrix",
+                "splits": "splits",
+            },
+            f"{name}_score_curves",
+            name="draw_score_curves",
+        ),
+    ]
+
+
+def collect_results(losses: Sequence[str]) -> Pipeline:
+    """metrics and all else of each loss - by family - results."""
+    families = {LOSSES[loss].family: None for loss in losses}
+    return sum(
+        (_collect(loss) for loss in losses),
+        sum((_gather_family(family, losses) for family in families), _gather(list(families))),
+    )
+
+
+def _collect(loss: str) -> Pipeline:
+    name = namespace(loss)
+    kinds = ("metrics", "resamples", "history", "score_curves", "errors", "predictions")
+    node = Node(
+        nodes.collect_results,
+        {kind: f"{name}_{kind}" for kind in kinds},
+        f"{name}_results",
+        name="collect_results",
+    )
+    return _group(f"modelling.{LOSSES[loss].family}.{name}", [node], tags=["report"])
+
+
+def _gather_family(family: str, losses: Sequence[str]) -> Pipeline:
+    members = [loss for loss in losses if LOSSES[loss].family == family]
+    node = Node(
+        nodes.gather_family,
+        {loss: f"{namespace(loss)}_results" for loss in members},
+        f"{family}_results",
+        name="gather_family",
+    )
+    return _group(f"modelling.{family}", [node], tags=["report"])
+
+
+def _gather(families: Sequence[str]) -> Pipeline:
+    node = Node(
+        nodes.gather_results,
+        {family: f"{family}_results" for family in families},
+        "results",
+        name="gather_results",
+    )
+    return _group("modelling", [node], tags=["report"])
+
+
+def _group(name: str, steps: list[Node], tags: Sequence[str] = ()) -> Pipeline:
+    return Pipeline(steps, namespace=name, prefix_datasets_with_namespace=False, tags=set(tags))

@@ -1,0 +1,20 @@
+"""Documents to what the recipe's model reads."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from losslab.parameters import Recipe
+
+
+def compute_features(
+    splits: pd.DataFrame, recipe: Recipe
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Token ids or frozen embeddings, once for all losses; and the tokenizer, for new texts."""
+    from losslab.features.compute import compute_features, learn_tokenizer
+
+    tokenizer = learn_tokenizer(recipe.model, list(splits.loc[splits["split"] == "train", "text"]))
+    features = compute_features(recipe.model, list(splits["text"]), tokenizer)
+    return features, json.loads(tokenizer.to_str())

@@ -1,3 +1,0 @@
-from losslab.pipelines.losses.pipeline import create_pipeline
-
-__all__ = ["create_pipeline"]

@@ -1,0 +1,46 @@
+"""From results that earlier runs left to tables over folds and over datasets."""
+
+import logging
+from pathlib import Path
+
+import pandas as pd
+
+from losslab.evaluation import combine_comparisons, compare_folds
+from losslab.parameters import ReportSettings
+from losslab.reporting.definitions import METRICS
+from losslab.reporting.saved_results import saved_comparisons, saved_folds
+
+logger = logging.getLogger(__name__)
+FOLDS = ("metric", "loss", "mean", "std", "folds", "difference", "p", "p_holm")
+DATASETS = ("loss", "metric", "mean_rank", "times_best", "comparisons")
+TOLD = "macro_f1"
+"""The metric a terminal shows; the tables have all."""
+
+
+def combine_folds(reports: Path, report: ReportSettings) -> pd.DataFrame:
+    """Every cross-validation there is: mean and spread over folds, differences to the reference."""
+    tables = [pd.DataFrame(columns=["dataset", "recipe", *FOLDS])]
+    for found in saved_folds(reports):
+        place = f"{found.dataset}/{found.recipe}"
+        if report.reference not in found.results:
+            logger.warning("%s: no fold of %s, nothing to compare with", place, report.reference)
+            continue
+        table = compare_folds(found.results, METRICS, reference=report.reference, folds=found.folds)
+        logger.info("%s, %d folds:\n%s", place, found.folds, _show(table))
+        tables.append(table.assign(dataset=found.dataset, recipe=found.recipe))
+    return pd.concat(tables[1:] or tables, ignore_index=True)[tables[0].columns]
+
+
+def combine_datasets(reports: Path) -> pd.DataFrame:
+    """Mean rank and times best of each loss over the newest report of every dataset and recipe."""
+    comparisons = saved_comparisons(reports)
+    if not comparisons:
+        logger.warning("no reports yet: kedro run makes one")
+        return pd.DataFrame(columns=list(DATASETS))
+    table = combine_comparisons(comparisons, METRICS)
+    logger.info("%s:\n%s", ", ".join(comparisons), _show(table))
+    return table
+
+
+def _show(table: pd.DataFrame) -> str:
+    return table[table["metric"] == TOLD].to_string(index=False, float_format="%.3f", na_rep="")

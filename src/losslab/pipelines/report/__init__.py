@@ -1,3 +1,0 @@
-from losslab.pipelines.report.pipeline import create_paper_tables, create_pipeline
-
-__all__ = ["create_paper_tables", "create_pipeline"]

@@ -1,0 +1,286 @@
+"""The results of all losses to tables, figures and the page."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from plotly import graph_objects as go
+from scipy import sparse
+
+from losslab.data import SPLITS
+from losslab.data.corpus_summary import summary_lines, word_count
+from losslab.data.split import split_rows
+from losslab.evaluation import (
+    compare_with_reference,
+    find_mismatches,
+    refuse_mismatches,
+    refuse_other_data,
+    tabulate_disagreements,
+)
+from losslab.parameters import KeywordSettings, Recipe, ReportSettings
+from losslab.reporting import (
+    CORPUS_PLOTS,
+    CorpusPart,
+    ResultPart,
+    RunPart,
+    build_standings,
+    comparison_table,
+    draw_cooccurrence,
+    draw_document_lengths,
+    draw_group_scores,
+    draw_label_scatter,
+    draw_labels_per_document,
+    draw_learning_curves,
+    draw_learning_time,
+    draw_long_tail,
+    draw_precision_recall,
+    draw_ranks,
+    draw_reliability,
+    draw_similar_labels,
+    draw_sorted_scores,
+    draw_training_curves,
+    gather_histories,
+    incomparable_losses,
+    loss_facts,
+    render_page,
+    tabulate_label_scores,
+    tabulate_rules,
+)
+from losslab.supervision import find_words
+
+PACKAGES = ("losslab", "kedro", "torch")
+LENIENT = ("mask_label", "mask_element", "kwls")
+"""Losses that treat similar labels leniently; their papers show single labels and documents."""
+Results = dict[str, dict[str, Any]]
+"""By loss: metrics, resamples, history, score curves, errors, predictions."""
+
+
+def compare_losses(
+    results: Results, report: ReportSettings, data_fingerprint: dict[str, str]
+) -> pd.DataFrame:
+    """The comparison table, a row per loss; ``differs`` names other conditions than the reference's."""
+    metrics = _each("metrics", results)
+    refuse_other_data(metrics, data_fingerprint)
+    mismatches = find_mismatches(metrics, report.reference)
+    if report.on_mismatch == "refuse":
+        refuse_mismatches(mismatches, report.reference)
+    table = comparison_table(metrics)
+    return table.assign(differs=[", ".join(mismatches.get(loss, ())) for loss in table["loss"]])
+
+
+def compare_uncertainty(
+    results: Results, comparison: pd.DataFrame, report: ReportSettings
+) -> dict[str, Any]:
+    """Bootstrap intervals, and paired differences to the reference of comparable losses."""
+    losses = compare_with_reference(
+        {loss: metrics["mean"] for loss, metrics in _each("metrics", results).items()},
+        _each("resamples", results),
+        reference=report.reference,
+        confidence=report.confidence,
+        unpaired=list(incomparable_losses(comparison)),
+    )
+    settings = report.model_dump(include={"reference", "resamples", "confidence", "seed"})
+    return {**settings, "losses": losses}
+
+
+def rank_losses(
+    comparison: pd.DataFrame, uncertainty: dict[str, Any], report: ReportSettings
+) -> pd.DataFrame:
+    """Value, interval, rank and difference to the reference, by loss and metric."""
+    return build_standings(comparison, reference=report.reference, uncertainty=uncertainty)
+
+
+def gather_tables(results: Results) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Decision rules, histories and score curves of every loss."""
+    curves = [table.assign(loss=loss) for loss, table in _each("score_curves", results).items()]
+    return (
+        tabulate_rules(_each("metrics", results)),
+        gather_histories(_each("history", results)),
+        pd.concat(curves, ignore_index=True),
+    )
+
+
+def compare_labels(
+    results: Results,
+    label_table: pd.DataFrame,
+    label_space: list[str],
+    label_groups: sparse.csr_array,
+    comparison: pd.DataFrame,
+    report: ReportSettings,
+) -> tuple[pd.DataFrame, go.Figure, go.Figure]:
+    """F1 by label and loss; the reference against the best other loss; similar labels."""
+    scores = tabulate_label_scores(_each("errors", results), label_table, label_space)
+    others = {report.reference, *incomparable_losses(comparison)}
+    best = next((loss for loss in comparison["loss"] if loss not in others), report.reference)
+    ordered = scores.set_index("label").loc[label_space].reset_index()
+    first = {report.reference, *LENIENT}
+    return (
+        scores,
+        draw_label_scatter(scores, report.reference, best),
+        draw_similar_labels(ordered, comparison["loss"].tolist(), label_groups, first),
+    )
+
+
+def list_disagreements(
+    results: Results,
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_space: list[str],
+    report: ReportSettings,
+) -> pd.DataFrame:
+    """Test documents that one loss gets exactly right and the reference does not, or vice versa."""
+    rows = split_rows(splits, "test")
+    return tabulate_disagreements(
+        splits.iloc[rows],
+        label_matrix[rows],
+        _each("predictions", results),
+        reference=report.reference,
+        labels=label_space,
+    )
+
+
+def draw_corpus(
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_table: pd.DataFrame,
+    label_cooccurrence: sparse.csr_array,
+    label_space: list[str],
+) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
+    """The long tail, label co-occurrence, labels per document, document lengths."""
+    labels, words = np.diff(label_matrix.indptr), splits["text"].map(word_count).to_numpy()
+    rows = {name: split_rows(splits, name) for name in SPLITS}
+    return (
+        draw_long_tail(label_table),
+        draw_cooccurrence(label_cooccurrence, label_space),
+        draw_labels_per_document({name: labels[part] for name, part in rows.items()}),
+        draw_document_lengths({name: words[part] for name, part in rows.items()}),
+    )
+
+
+def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
+    """Macro-F1 by frequency group, and the rank of every loss by every metric."""
+    return draw_group_scores(standings), draw_ranks(standings)
+
+
+def draw_trainings(training_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
+    """Macro-F1 by epoch and by minute, and the losses themselves."""
+    return (
+        draw_learning_curves(training_table),
+        draw_learning_time(training_table),
+        draw_training_curves(training_table),
+    )
+
+
+def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
+    """Sorted scores, reliability, precision and recall."""
+    return (
+        draw_sorted_scores(score_table),
+        draw_reliability(score_table),
+        draw_precision_recall(score_table),
+    )
+
+
+def describe_run() -> dict[str, Any]:
+    """Where the page comes from: command, commit, versions."""
+    from importlib.metadata import version
+    from platform import python_version
+
+    from losslab.tracking import describe_source
+
+    source = describe_source(Path.cwd())
+    return {
+        "command": source["command"],
+        "commit": source["git_commit"],
+        "dirty": {"True": True, "False": False}.get(source["git_dirty"]),
+        "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
+    }
+
+
+def render_report(
+    results: Results,
+    comparison: pd.DataFrame,
+    standings: pd.DataFrame,
+    rule_table: pd.DataFrame,
+    training_table: pd.DataFrame,
+    score_table: pd.DataFrame,
+    label_scores: pd.DataFrame,
+    label_statistics: dict[str, Any],
+    corpus_table: pd.DataFrame,
+    corpus_summary: dict[str, Any],
+    run_description: dict[str, Any],
+    dataset: str,
+    recipe: Recipe,
+    report: ReportSettings,
+    **figures: go.Figure,
+) -> str:
+    """The report page; ``figures`` by name."""
+    corpus_figures = {name: figures.pop(name) for name in CORPUS_PLOTS}
+    about_results = ResultPart(
+        comparison,
+        standings,
+        loss_facts(training_table, score_table),
+        label_scores,
+        figures,
+        report.reference,
+        f"{report.confidence:.0%} bootstrap interval over test documents",
+        rule_table,
+        _each("errors", results),
+    )
+    corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
+    page = {"soft labels and keywords, document by document": "../soft_labels/soft_labels.html"}
+    links = page if "kwls" in results else {}
+    about_run = RunPart(dataset, recipe.name, label_statistics, **run_description, links=links)
+    return render_page(about_results, corpus, about_run)
+
+
+def inspect_soft_labels(
+    soft_labels: Any,
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_space: list[str],
+    vocabulary: list[str],
+    keyword_table: pd.DataFrame,
+    settings: KeywordSettings,
+    dataset: str,
+) -> str:
+    """A page of documents with their labels, hard and soft, and the words behind them."""
+    from losslab.reporting.soft_label_page import (
+        choose_documents,
+        describe_document,
+        render_soft_labels,
+    )
+
+    find = partial(find_words, **settings.tokenization)
+    column = {word: index for index, word in enumerate(vocabulary)}
+    surprising, drawn = choose_documents(soft_labels, label_matrix, surprising=16, random=20)
+    sections = {"High relevance of labels not carried": surprising, "Random sample": drawn}
+
+    def describe(row: int) -> dict[str, Any]:
+        text = splits["text"].iloc[row]
+        facts = describe_document(row, text, soft_labels, label_matrix, label_space, column, find)
+        return {"id": splits["id"].iloc[row], **facts}
+
+    return render_soft_labels(
+        {title: [describe(row) for row in rows] for title, rows in sections.items()},
+        keyword_table,
+        dataset=dataset,
+        labels=len(label_space),
+        documents=len(soft_labels),
+    )
+
+
+def compare_with_papers(reports: Path, corpora: Path) -> str:
+    """The papers' tables with ours beside them, where runs exist."""
+    from losslab.reporting import paper_tables as tables
+
+    return tables.write_paper_tables(
+        tables.read_paper_tables(),
+        tables.find_our_results(reports),
+        tables.count_documents(corpora),
+    )
+
+
+def _each(kind: str, results: Results) -> dict[str, Any]:
+    return {loss: parts[kind] for loss, parts in results.items()}

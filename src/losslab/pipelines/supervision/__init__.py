@@ -1,0 +1,3 @@
+from losslab.pipelines.supervision.pipeline import SOFT_TARGETS, count_words, create_pipeline
+
+__all__ = ["SOFT_TARGETS", "count_words", "create_pipeline"]

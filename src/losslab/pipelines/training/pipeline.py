@@ -1,0 +1,68 @@
+"""features, supervision - model - scores: the template every loss is an instance of."""
+
+from kedro.pipeline import Node, Pipeline
+
+from losslab.losses import LOSSES
+from losslab.parameters import namespace
+from losslab.pipelines.training import nodes
+
+EXTRA_INPUTS = {
+    "groups": "label_groups",
+    "mask": "{loss}_mask",
+    "soft_targets": "{loss}_soft_targets",
+}
+"""What some losses need besides, by the word of ``needs``: the dataset that holds it."""
+
+
+def create_pipeline(loss: str) -> Pipeline:
+    """Train and score one loss."""
+    name = namespace(loss)
+    extra = {
+        need: EXTRA_INPUTS[need].format(loss=name)
+        for need in LOSSES[loss].needs
+        if need in EXTRA_INPUTS
+    }
+    groups = {"groups": extra["groups"]} if "groups" in extra else {}
+    return Pipeline(
+        [
+            Node(
+                nodes.train,
+                {
+                    "loss": f"params:{name}",
+                    "recipe": "params:recipe",
+                    "features": "features",
+                    "label_matrix": "label_matrix",
+                    "splits": "splits",
+                    "label_space": "label_space",
+                    "label_statistics": "label_statistics",
+                    "grid": "params:threshold_grid",
+                    "select_by": "params:select_by",
+                    "task": "params:task",
+                    "seed": "params:seed",
+                    "num_seeds": "params:num_seeds",
+                    "failures": "params:failures",
+                    **extra,
+                },
+                [f"{name}_model", f"{name}_history"],
+                name="train",
+            ),
+            Node(
+                nodes.score,
+                {
+                    "loss": f"params:{name}",
+                    "recipe": "params:recipe",
+                    "model": f"{name}_model",
+                    "features": "features",
+                    "splits": "splits",
+                    "label_statistics": "label_statistics",
+                    "task": "params:task",
+                    **groups,
+                },
+                f"{name}_scores",
+                name="score",
+            ),
+        ],
+        namespace=f"modelling.{LOSSES[loss].family}.{name}",
+        prefix_datasets_with_namespace=False,
+        tags=[name, "training"],
+    )

@@ -1,0 +1,139 @@
+"""The comparison of losses: the table of means and the standings with ranks and differences."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from losslab.reporting.definitions import COLUMNS, METRICS, SHOWN_COLUMNS, lower_is_better
+
+CONVENTIONS = (
+    "macro_f1_absent_as_one",
+    "undefined_rows",
+    "undefined_labels",
+    "rows_without_labels",
+    "labels_without_positives",
+)
+"""What the conventions for undefined cases concern; no loss is ranked by it."""
+
+
+def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """One row per loss: ``loss rule seeds``, then ``best_epoch`` and metrics with their ``_std``.
+
+    ``rule`` is the decision rule that the metrics are of. Rows are sorted by macro-F1, best first.
+    ``_std`` is the sample standard deviation over seeds, missing where there is one seed.
+    """
+    rows = []
+    for name, result in metrics.items():
+        row: dict[str, Any] = {"loss": name, "rule": result.get("rule")}
+        row["seeds"] = len(result["seeds"])
+        for key in ("best_epoch", *COLUMNS, *CONVENTIONS):
+            row[key] = result["mean"][key]
+            row[f"{key}_std"] = result["std"][key]
+        rows.append(row)
+    return pd.DataFrame(rows).sort_values("macro_f1", ascending=False, ignore_index=True)
+
+
+def incomparable_losses(comparison: pd.DataFrame) -> dict[str, str]:
+    """By loss: the conditions in which it differs from the reference; comparable losses are absent.
+
+    >>> table = pd.DataFrame({"loss": ["bce", "db"], "differs": [None, "seeds is 1, expected 3"]})
+    >>> incomparable_losses(table)
+    {'db': 'seeds is 1, expected 3'}
+    """
+    if "differs" not in comparison:
+        return {}
+    reasons = comparison.set_index("loss")["differs"].fillna("")
+    return {str(loss): reason for loss, reason in reasons.items() if reason}
+
+
+def format_mean_std(value: float, std: float | None, digits: int = 3) -> str:
+    """Mean and standard deviation.
+
+    >>> format_mean_std(0.5, 0.0123)
+    '0.500 ± 0.012'
+    >>> format_mean_std(0.5, None)
+    '0.500'
+    """
+    text = f"{value:.{digits}f}"
+    return text if std is None or pd.isna(std) else f"{text} ± {std:.{digits}f}"
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """The comparison as a Markdown table for a terminal."""
+    header = ["loss", *(COLUMNS[key] for key in SHOWN_COLUMNS), "best epoch"]
+    body = [
+        [
+            row["loss"],
+            *(format_mean_std(row[key], row[f"{key}_std"]) for key in SHOWN_COLUMNS),
+            format_mean_std(row["best_epoch"], row["best_epoch_std"], digits=0),
+        ]
+        for _, row in table.iterrows()
+    ]
+    widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
+    rule = ["-" * width for width in widths]
+    return "\n".join(
+        "| "
+        + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        + " |"
+        for line in [header, rule, *body]
+    )
+
+
+def build_standings(
+    comparison: pd.DataFrame,
+    *,
+    reference: str = "bce",
+    uncertainty: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """A row per loss and metric: ``value low high rank difference p``, in the comparison's order.
+
+    ``difference`` is to ``reference`` and missing where that did not run. Incomparable losses have
+    neither rank nor difference. Interval, difference and corrected p are those of
+    ``uncertainty["losses"]`` (``low high difference p_holm`` by loss and metric) where it has them;
+    else the interval is mean ± sample standard deviation over seeds, missing for one seed.
+    """
+    parts = [_metric_standings(comparison, metric, reference) for metric in METRICS]
+    table = pd.concat(parts, ignore_index=True)
+    return table if uncertainty is None else _with_uncertainty(table, uncertainty["losses"])
+
+
+def _with_uncertainty(table: pd.DataFrame, losses: Mapping[str, Any]) -> pd.DataFrame:
+    names = {"low": "low", "high": "high", "difference": "difference", "p": "p_holm"}
+    entries = [
+        losses.get(loss, {}).get(metric)
+        for loss, metric in zip(table["loss"], table["metric"], strict=True)
+    ]
+    replaced = table.copy()
+    for column, key in names.items():
+        replaced[column] = [
+            old if entry is None or entry[key] is None else entry[key]
+            for old, entry in zip(table[column], entries, strict=True)
+        ]
+    return replaced.astype(dict.fromkeys(names, float))
+
+
+def _metric_standings(comparison: pd.DataFrame, metric: str, reference: str) -> pd.DataFrame:
+    value = comparison[metric].astype(float)
+    std = comparison[f"{metric}_std"].astype(float)
+    base = value[comparison["loss"] == reference]
+    comparable = ~comparison["loss"].isin(incomparable_losses(comparison))
+    return pd.DataFrame(
+        {
+            "loss": comparison["loss"],
+            "metric": metric,
+            "value": value,
+            "low": value - std,
+            "high": value + std,
+            "rank": rank(value.where(comparable), metric),
+            "difference": value.where(comparable) - base.iloc[0] if len(base) else np.nan,
+            "p": np.nan,
+        }
+    )
+
+
+def rank(values: pd.Series, metric: str) -> pd.Series:
+    """Ranks from 1, the best; equal values share the smaller rank, missing ones have none."""
+    ranks = values.round(10).rank(method="min", ascending=lower_is_better(metric))
+    return ranks.astype("Int64")

@@ -1,0 +1,122 @@
+"""The plots of a report: which exist, where the page shows them, and what all share."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from losslab.losses import LOSSES
+
+if TYPE_CHECKING:
+    from plotly import graph_objects as go
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Title, caption and size of a plot on the page; ``topic`` is the heading it stands under."""
+
+    topic: str
+    title: str
+    caption: str
+    size: str = ""
+
+
+RESULT_PLOTS = {
+    "group_scores": Plot(
+        "Quality",
+        "Head, medium and tail labels",
+        "Macro-F1 by label frequency, sorted by overall macro-F1.",
+    ),
+    "ranks": Plot("Quality", "Ranks", "Rank by each metric, 1 is best; sorted by mean rank."),
+    "label_scatter": Plot(
+        "By label",
+        "Two losses, label by label",
+        "F1 of each label. Labels above the diagonal do better with the loss on the y-axis.",
+        "square",
+    ),
+    "precision_recall": Plot(
+        "By label",
+        "Precision and recall",
+        "Micro-averaged, over all thresholds. The dot is the operating point of the decision rule.",
+        "square",
+    ),
+    "similar_labels": Plot(
+        "By label",
+        "Similar labels",
+        "F1 within groups of similar labels. mask_label, mask_element and kwls treat similar labels "
+        "of a document more leniently.",
+        "wide",
+    ),
+    "learning_time": Plot(
+        "Training", "Learning curve by time", "Best validation macro-F1 so far, by training time."
+    ),
+    "learning_curves": Plot(
+        "Training", "Learning curve by epoch", "Validation macro-F1 by epoch, mean over seeds."
+    ),
+    "training_curves": Plot(
+        "Training",
+        "Training and validation loss",
+        "Training loss (solid) and validation loss (dotted), relative to the first epoch: losses "
+        "have no common scale.",
+        "wide",
+    ),
+    "sorted_scores": Plot(
+        "Scores",
+        "Sorted scores",
+        "Score by rank within a document: median and quartiles over documents. A steep drop makes "
+        "the threshold easy.",
+    ),
+    "reliability": Plot(
+        "Scores",
+        "Reliability",
+        "Share of true labels by score; calibrated scores lie on the diagonal. In brackets the "
+        "expected calibration error.",
+        "square",
+    ),
+}
+"""Plots of results, in the order of the page."""
+CORPUS_PLOTS = {
+    "long_tail": Plot("Corpus", "Label frequencies", "", "wide"),
+    "cooccurrence_map": Plot("Corpus", "Label co-occurrence", "", "wide"),
+    "labels_per_document": Plot("Corpus", "Labels per document", ""),
+    "document_lengths": Plot("Corpus", "Document lengths", ""),
+}
+"""Plots of the corpus; their figures carry titles of their own."""
+PLOTS = {**RESULT_PLOTS, **CORPUS_PLOTS}
+"""Every plot there is, by the name of its dataset."""
+
+GROUP_COLOURS = {"head": "#2a7fbf", "medium": "#dd9a12", "tail": "#c2417c"}
+SPLIT_COLOURS = {"train": "#3b6ea5", "validation": "#d9a441", "test": "#7d5ba6"}
+MAX_LEGEND_ABOVE = 8  # entries of a legend that fit above a plot; more stand beside it
+
+
+def apply_layout(figure: "go.Figure", title: str) -> "go.Figure":
+    """Set title, legend, margins and template."""
+    above = {"orientation": "h", "y": 1.08, "x": 1, "xanchor": "right"}
+    return figure.update_layout(
+        title=title,
+        template="plotly_white",
+        legend=above if len(figure.data) <= MAX_LEGEND_ABOVE else {"orientation": "v"},
+        margin={"l": 60, "r": 20, "t": 80, "b": 60},
+    )
+
+
+def shorten(name: str, most: int = 32) -> str:
+    """A label's name as it fits an axis.
+
+    >>> shorten("Impact: Execute Unauthorized Code or Commands")
+    'Impact: Execute Unauthorized Co…'
+    """
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def loss_colour(loss: str) -> str:
+    """A loss's own colour, by its position in ``LOSSES``: the same in every plot."""
+    palette = _palette()
+    return palette[list(LOSSES).index(loss) % len(palette)] if loss in LOSSES else "#666666"
+
+
+@cache
+def _palette() -> tuple[str, ...]:
+    from plotly.colors import qualitative
+
+    return (*qualitative.Dark24, *qualitative.Light24)

@@ -1,0 +1,197 @@
+"""The report page: one HTML file with styles, scripts and data, to be opened offline."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from plotly import graph_objects as go
+from plotly.offline import get_plotlyjs
+
+from losslab.reporting.best_losses import find_best_losses
+from losslab.reporting.comparison import incomparable_losses
+from losslab.reporting.definitions import (
+    COLUMNS,
+    FACTS,
+    METRICS,
+    SHOWN_COLUMNS,
+    TERMS,
+    lower_is_better,
+)
+from losslab.reporting.page_sections import (
+    describe_decision,
+    describe_undefined,
+    error_tables,
+    loss_rows,
+    own_rows,
+    primary_rules,
+    rule_rows,
+    tabulate_rules,
+)
+from losslab.reporting.plots import CORPUS_PLOTS, GROUP_COLOURS, RESULT_PLOTS, Plot
+
+STYLES = ("colours.css", "page.css", "table.css", "figures.css")
+SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js", "errors.js")
+SELECTED_AT_FIRST = 5
+"""Losses in colour when the page opens, the best ones, besides the reference."""
+MAX_LABELS = 600
+"""Labels of the scatter plot, spread evenly over their frequencies where there are more."""
+
+
+@dataclass(frozen=True)
+class CorpusPart:
+    """The corpus: its table, remarks on what is unusual, plots by name."""
+
+    table: pd.DataFrame
+    remarks: Sequence[str]
+    plots: Mapping[str, go.Figure]
+
+
+@dataclass(frozen=True)
+class ResultPart:
+    """The results.
+
+    Args:
+        comparison: a row per loss, see ``comparison_table``; ``differs``, where there is such a
+            column, says why a loss is not comparable.
+        standings: a row per loss and metric, see ``build_standings``.
+        facts: ``minutes`` and ``calibration_error`` by loss, see ``loss_facts``.
+        label_scores: ``label group train`` and a column of F1 per loss.
+        plots: by name; traces and rows that belong to a loss say so in their ``meta``.
+        reference: the loss that others are compared with, if it ran.
+        interval: what the intervals of the standings are.
+        rules: metrics by decision rule, see ``tabulate_rules``.
+        errors: error analyses by loss, see ``analyse_errors``.
+    """
+
+    comparison: pd.DataFrame
+    standings: pd.DataFrame
+    facts: pd.DataFrame
+    label_scores: pd.DataFrame
+    plots: Mapping[str, go.Figure]
+    reference: str | None = None
+    interval: str = "mean ± standard deviation over seeds"
+    rules: pd.DataFrame | None = None
+    errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """Provenance: names, label statistics, source, versions, pages to link to."""
+
+    dataset: str
+    recipe: str
+    statistics: Mapping[str, Any]
+    command: str = ""
+    commit: str = ""
+    dirty: bool | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+
+
+def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
+    """The page as HTML."""
+    environment = Environment(
+        loader=PackageLoader("losslab.reporting", "template"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(
+        run=run,
+        corpus=corpus,
+        results=results,
+        **_tables(results),
+        columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
+        shown=SHOWN_COLUMNS,
+        definitions={**METRICS, **TERMS},
+        lower_is_better=lower_is_better,
+        interval=results.interval,
+        plots_by_topic=_plots_by_topic(),
+        corpus_plots=CORPUS_PLOTS,
+        data=_as_json(_page_data(results, corpus)),
+        inline=_inline,
+        styles=STYLES,
+        scripts=SCRIPTS,
+        plotly=Markup(get_plotlyjs()),  # noqa: S704
+    )
+
+
+def _plots_by_topic() -> dict[str, dict[str, Plot]]:
+    topics: dict[str, dict[str, Plot]] = {}
+    for name, plot in RESULT_PLOTS.items():
+        topics.setdefault(plot.topic, {})[name] = plot
+    return topics
+
+
+def _tables(results: ResultPart) -> dict[str, Any]:
+    """What the sections on results show."""
+    losses = results.comparison["loss"].tolist()
+    rows = loss_rows(results.comparison, results.standings, results.facts)
+    rules = tabulate_rules({}) if results.rules is None else results.rules
+    return {
+        "rows": rows,
+        "rules": rule_rows(rules, losses),
+        "own": own_rows(rules, losses),
+        "decision": describe_decision(results.comparison),
+        "primary_rule": (primary_rules(results.comparison) or ["tuned"])[0],
+        "undefined": describe_undefined(results.comparison),
+        "tested": bool(results.standings["p"].notna().any()),
+        "best_losses": find_best_losses(results.standings, results.reference),
+        "compared": len(rows) - len(incomparable_losses(results.comparison)),
+        "seeds": _describe_seeds(results.comparison),
+        "several_seeds": bool((results.comparison["seeds"] > 1).any()),
+        "families": sorted({row["family"] for row in rows if row["family"]}),
+    }
+
+
+@cache
+def _inline(name: str) -> Markup:
+    """A style sheet or script as it stands in the template folder."""
+    text = files("losslab.reporting").joinpath("template", name).read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704
+
+
+def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
+    """What the scripts read: plots, labels' F1, losses in order, those selected at first."""
+    losses = results.comparison["loss"].tolist()
+    others = {results.reference, *incomparable_losses(results.comparison)}
+    best = [name for name in losses if name not in others][:SELECTED_AT_FIRST]
+    reference = [results.reference] if results.reference in losses else []
+    step = -(-len(results.label_scores) // MAX_LABELS)
+    plots = {**results.plots, **corpus.plots}
+    return {
+        "losses": losses,
+        "reference": results.reference,
+        "atFirst": [*best, *reference],
+        "groups": GROUP_COLOURS,
+        "labels": results.label_scores.iloc[:: max(step, 1)].round(4).to_dict("list"),
+        "errors": {loss: error_tables(errors) for loss, errors in results.errors.items()},
+        "figures": {name: _without_template(plot) for name, plot in plots.items()},
+    }
+
+
+def _without_template(figure: go.Figure) -> dict[str, Any]:
+    """A figure as JSON; the page has styles of its own."""
+    content: dict[str, Any] = json.loads(figure.to_json())
+    content["layout"].pop("template", None)
+    return content
+
+
+def _as_json(data: Mapping[str, Any]) -> Markup:
+    """JSON that cannot end the script element it is embedded in."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+    return Markup(text.replace("<", "\\u003c"))  # noqa: S704
+
+
+def _describe_seeds(table: pd.DataFrame) -> str:
+    """The number of seeds per loss, or its range."""
+    fewest, most = table["seeds"].min(), table["seeds"].max()
+    each = f"{fewest} to {most}" if fewest < most else f"{most}"
+    return f"{each} seed{'s' if most > 1 else ''} each"

@@ -1,0 +1,158 @@
+"""Plots of results: scores by frequency group, ranks, similar labels.
+
+A plot whose rows are losses names them in ``layout.meta``, a trace that belongs to a loss in its
+own ``meta``: the page follows the losses a reader selects by it.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+import pandas as pd
+from plotly import graph_objects as go
+from scipy import sparse
+
+from losslab.reporting.definitions import COLUMNS
+from losslab.reporting.plots import GROUP_COLOURS, apply_layout, loss_colour, shorten
+
+ROW_HEIGHT = 22
+MAX_SIMILAR_LABELS = 40
+GROUP_SYMBOLS = {"head": "circle", "medium": "diamond", "tail": "square"}
+
+
+def draw_group_scores(standings: pd.DataFrame) -> go.Figure:
+    """Macro-F1 on head, medium and tail labels: a row per loss, a dot with its interval per group.
+
+    Rows are sorted by macro-F1 over all labels.
+    """
+    figure = go.Figure()
+    rows = _sorted_by(standings, "macro_f1")
+    for group, colour in GROUP_COLOURS.items():
+        values = standings[standings["metric"] == f"{group}/macro_f1"].set_index("loss").loc[rows]
+        known = values["low"].notna().any()
+        figure.add_scatter(
+            x=values["value"].round(4),
+            y=rows,
+            error_x={
+                "array": (values["high"] - values["value"]).round(4),
+                "arrayminus": (values["value"] - values["low"]).round(4),
+                "visible": bool(known),
+                "thickness": 1.2,
+                "width": 0,
+            },
+            name=group,
+            mode="markers",
+            marker={"color": colour, "size": 9, "symbol": GROUP_SYMBOLS[group]},
+            hovertemplate=f"%{{y}}, {group}: %{{x:.3f}}<extra></extra>",
+        )
+    figure.update_xaxes(title="macro-F1, test", rangemode="tozero")
+    return _as_rows(apply_layout(figure, "Macro-F1 by label frequency"), rows)
+
+
+def draw_ranks(standings: pd.DataFrame) -> go.Figure:
+    """The rank of every comparable loss by metric: rows by mean rank, the best on top."""
+    table = standings.pivot_table(index="loss", columns="metric", values="rank")[list(COLUMNS)]
+    values = standings.pivot_table(index="loss", columns="metric", values="value")[list(COLUMNS)]
+    rows = table.mean(axis=1).sort_values(kind="stable").index.tolist()
+    ranks = table.loc[rows].astype(int)
+    names = [COLUMNS[key] for key in ranks]
+    figure = go.Figure(
+        go.Heatmap(
+            z=ranks.to_numpy(),
+            x=names,
+            y=rows,
+            zmin=1,
+            zmax=max(len(rows), 2),
+            colorscale="Blues",
+            reversescale=True,
+            customdata=values.loc[rows].round(4).to_numpy(),
+            text=ranks.to_numpy(),
+            texttemplate="%{text}",
+            textfont={"size": 10},
+            xgap=1,
+            ygap=1,
+            showscale=False,
+            hovertemplate="%{y}: rank %{z} by %{x} (%{customdata:.3f})<extra></extra>",
+        )
+    )
+    figure.update_xaxes(side="top", tickangle=-45, title=None)
+    return _as_rows(apply_layout(figure, "Rank of each loss by each metric, 1 is best"), rows)
+
+
+def _sorted_by(standings: pd.DataFrame, metric: str) -> list[str]:
+    rows = standings[standings["metric"] == metric]
+    return rows.sort_values("rank", kind="stable")["loss"].tolist()
+
+
+def _as_rows(figure: go.Figure, rows: list[str]) -> go.Figure:
+    figure.update_yaxes(
+        type="category", categoryorder="array", categoryarray=rows, dtick=1, title=None
+    )
+    figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
+    return figure.update_layout(meta={"rows": rows}, height=170 + ROW_HEIGHT * len(rows))
+
+
+def draw_similar_labels(
+    label_scores: pd.DataFrame,
+    losses: Sequence[str],
+    label_groups: sparse.sparray,
+    first: Collection[str] | None = None,
+) -> go.Figure:
+    """A point per loss and label, labels of a group side by side.
+
+    Args:
+        label_scores: ``label``, ``train`` (documents) and a column of F1 per loss, in the order of
+            the rows of ``label_groups`` (labels x groups).
+        losses: those to draw; a reader of the page selects among them.
+        first: those visible at first, all by default; the others are in the legend only.
+
+    Shown are groups of two or more labels, those with the most documents first, up to
+    ``MAX_SIMILAR_LABELS`` labels.
+    """
+    groups = similar_groups(label_groups, label_scores["train"].to_numpy())
+    positions = _axis(groups, label_scores["label"].tolist())
+    names = [name for name, _ in positions]
+    figure = go.Figure()
+    for loss in losses:
+        values = label_scores[loss].tolist()
+        figure.add_scatter(
+            x=names,
+            y=[None if label is None else values[label] for _, label in positions],
+            mode="markers+lines",
+            name=loss,
+            visible=True if first is None or loss in first else "legendonly",
+            meta={"loss": loss, "role": "labels"},
+            line={"color": loss_colour(loss), "width": 1},
+            marker={"color": loss_colour(loss), "size": 7},
+            hovertemplate=f"%{{x}}, {loss}: %{{y:.3f}}<extra></extra>",
+        )
+    figure.update_xaxes(title="labels, by group of similar labels", tickangle=-60, type="category")
+    figure.update_xaxes(tickvals=names, ticktext=[shorten(name) for name in names])
+    figure.update_yaxes(title="F1, test", range=[0, 1])
+    return apply_layout(figure, "F1 of similar labels").update_layout(height=560)
+
+
+def similar_groups(label_groups: sparse.sparray, documents: np.ndarray) -> list[list[int]]:
+    """Labels of each group to show, most frequent first; a label stands in its first group only."""
+    membership = sparse.csc_array(label_groups)
+    parts = np.split(membership.indices, membership.indptr[1:-1])
+    parts = [part[np.argsort(-documents[part], kind="stable")] for part in parts]
+    parts = [part[documents[part] > 0] for part in parts]
+    shown: list[list[int]] = []
+    seen: set[int] = set()
+    for part in sorted(parts, key=lambda part: -int(documents[part].sum())):
+        fresh = [int(label) for label in part if label not in seen]
+        room = MAX_SIMILAR_LABELS - len(seen)
+        if len(fresh) > 1 and room > 1:
+            shown.append(fresh[:room])
+            seen.update(fresh[:room])
+    return shown
+
+
+def _axis(groups: list[list[int]], labels: Sequence[str]) -> list[tuple[str, int | None]]:
+    """Names along the axis with their labels; None separates groups."""
+    positions: list[tuple[str, int | None]] = []
+    for number, group in enumerate(groups):
+        if number:
+            positions.append((" " * number, None))
+        positions += [(labels[label], label) for label in group]
+    return positions

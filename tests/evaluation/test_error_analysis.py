@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.metrics import f1_score
+
+from losslab.evaluation import analyse_errors
+from losslab.evaluation.error_analysis import confused_pairs
+
+LABELS = [f"label {number}" for number in range(12)]
+
+
+def draw(seed=0, documents=80):
+    random = np.random.default_rng(seed)
+    truth = random.random((documents, 12)) < np.linspace(0.5, 0.05, 12)
+    return truth.astype(np.int8), [random.random(truth.shape) < 0.3 * truth + 0.2 for _ in range(2)]
+
+
+def analyse(truth, guesses, **options):
+    frequencies = np.arange(120, 0, -10)
+    return analyse_errors(
+        sparse.csr_array(truth), guesses, labels=LABELS, frequencies=frequencies, **options
+    )
+
+
+def test_pairs_count_documents_that_miss_one_label_and_wrongly_get_the_other():
+    truth, (guess, _) = draw()
+    counts = confused_pairs(
+        sparse.csr_array(truth.astype(int)), sparse.csr_array(guess.astype(int))
+    ).toarray()
+    for i in range(12):
+        for j in range(12):
+            missed, wrong = (truth[:, i] == 1) & ~guess[:, i], (truth[:, j] == 0) & guess[:, j]
+            assert counts[i, j] == (missed & wrong).sum()
+
+
+def test_most_confused_pair_comes_first_named_and_averaged_over_seeds():
+    truth = np.zeros((4, 12), dtype=np.int8)
+    truth[:, 3] = 1
+    guess = np.zeros((4, 12), dtype=bool)
+    guess[:3, 5] = guess[3, 7] = True
+    told = analyse(truth, [guess, truth])
+    first = {"missed": "label 3", "predicted": "label 5", "documents": 1.5}
+    assert told["pairs"] == [first, {**first, "predicted": "label 7", "documents": 0.5}]
+    assert told["confusions"] == 2.0
+
+
+def test_pairs_within_groups_are_those_of_labels_that_share_one():
+    truth, guesses = draw()
+    member = sparse.csr_array(np.eye(4)[np.arange(12) // 3])
+    told = analyse(truth, guesses, label_groups=member)
+    group = {label: place // 3 for place, label in enumerate(LABELS)}
+    for pair in told["pairs_within_groups"]:
+        assert group[pair["missed"]] == group[pair["predicted"]]
+    assert 0 < told["confusions_within_groups"] < told["confusions"]
+    everything = analyse(truth, guesses, label_groups=sparse.csr_array(np.ones((12, 1))))
+    assert everything["pairs_within_groups"] == everything["pairs"]
+
+
+def test_documents_with_one_label_and_with_several_are_judged_apart():
+    truth, guesses = draw()
+    told = analyse(truth, guesses)
+    number = truth.sum(axis=1)
+    for name, rows in {"single": number == 1, "several": number > 1}.items():
+        expected = [
+            f1_score(truth[rows], guess[rows], average="macro", zero_division=0)
+            for guess in guesses
+        ]
+        assert told["by_documents"][name]["macro_f1"] == pytest.approx(np.mean(expected))
+        assert told["by_documents"][name]["documents"] == rows.sum()
+
+
+@pytest.mark.parametrize("documents", [5, 80, 2000])
+def test_bands_of_label_numbers_hold_every_document_once(documents):
+    truth, guesses = draw(documents=documents)
+    bands = analyse(truth, guesses)["by_number_of_labels"]
+    assert sum(band["documents"] for band in bands) == documents
+    assert len(bands) <= 6
+
+
+def test_deciles_hold_every_label_most_frequent_first():
+    truth, guesses = draw()
+    parts = analyse(truth, guesses)["by_frequency_decile"]
+    assert sum(part["labels"] for part in parts) == 12
+    ends = [part[key] for part in parts for key in ("most_frequent", "least_frequent")]
+    assert ends == sorted(ends, reverse=True)
+    first = [f1_score(truth[:, :2], guess[:, :2], average="micro") for guess in guesses]
+    assert parts[0]["micro_f1"] == pytest.approx(np.mean(first))
+
+
+def test_f1_is_kept_for_every_label():
+    truth, guesses = draw()
+    expected = np.mean([f1_score(truth, guess, average=None) for guess in guesses], axis=0)
+    assert analyse(truth, guesses)["f1_by_label"] == pytest.approx(expected.tolist())

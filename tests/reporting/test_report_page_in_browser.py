@@ -1,0 +1,351 @@
+"""The page as a reader meets it: opened from a file by a browser that reaches no network."""
+
+import shutil
+from itertools import pairwise
+
+import pytest
+from report_parts import LONG, errors, page, result, rules, sure_of
+
+from losslab.losses import LOSSES
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the path"
+)
+ALL = list(LOSSES)[:31]
+UNLIKE = ALL[0] if ALL[0] != "bce" else ALL[1]
+WHY = "recipe.training.epochs is 100, expected 300"
+PATIENCE = 600  # seconds: a machine that trains meanwhile draws slowly
+FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(PATIENCE)
+    driver.set_page_load_timeout(PATIENCE)
+    driver.command_executor.client_config.timeout = PATIENCE
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    values = {name: 0.3 + 0.01 * place for place, name in enumerate(ALL)}
+    metrics = {name: result(value) | {"rules": rules(value)} for name, value in values.items()}
+    file = tmp_path_factory.mktemp("page") / "latest.html"
+    file.write_text(
+        page(
+            metrics,
+            uncertainty=sure_of(["focal"]),
+            mistakes={name: errors(name) for name in ALL},
+            differs={UNLIKE: WHY},
+            command="kedro run",
+        ),
+        encoding="utf-8",
+    )
+    return file.as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    resize(browser, 1280)
+    show_system(browser, "light")
+    load(browser, address)
+    browser.execute_script("localStorage.clear(); setTheme(null)")
+    browser.get_log("browser")
+    return browser
+
+
+def load(browser, address):
+    """Open the page and wait for its scripts: on a busy machine ``get`` may come back earlier."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    browser.get(address)
+    WebDriverWait(browser, PATIENCE).until(
+        lambda page: page.execute_script("return document.readyState") == "complete"
+    )
+
+
+def resize(browser, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def show_system(browser, theme):
+    feature = {"name": "prefers-color-scheme", "value": theme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+
+
+def draw_everything(browser):
+    browser.execute_script("Object.keys(data.figures).forEach(draw)")
+
+
+def click(browser, selector):
+    browser.execute_script("document.querySelector(arguments[0]).click()", selector)
+
+
+def losses_shown(browser):
+    script = "return [...document.querySelectorAll('#losses tbody tr:not([hidden])')]"
+    return browser.execute_script(f"{script}.map(row => row.dataset.loss)")
+
+
+def lines_in_colour(browser, figure):
+    script = (
+        "return document.getElementById(arguments[0]).data"
+        ".filter(t => t.meta && t.showlegend !== false).map(t => t.meta.loss)"
+    )
+    return set(browser.execute_script(script, figure))
+
+
+def background(browser):
+    return browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+
+
+def cells(browser, table):
+    return browser.execute_script(
+        "return [...document.querySelectorAll(`#${arguments[0]} tr`)]"
+        ".map(row => [...row.cells].map(cell => cell.innerText))",
+        table,
+    )
+
+
+def seen(browser, selector):
+    """The text of an element as a reader sees it, and its colour."""
+    script = (
+        "const e = document.querySelector(arguments[0]);"
+        "return [e.innerText, getComputedStyle(e).color]"
+    )
+    return browser.execute_script(script, selector)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_page_of_31_losses_loads_and_draws_without_a_network_or_an_error(browser, address, width):
+    resize(browser, width)
+    load(browser, address)
+    draw_everything(browser)
+    assert browser.get_log("browser") == []
+    assert len(losses_shown(browser)) == 31
+    drawn = "return document.querySelectorAll('.plot .main-svg').length"
+    names = browser.execute_script("return Object.keys(data.figures).length")
+    assert browser.execute_script(drawn) >= names
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_page_is_as_wide_as_the_screen_and_rows_do_not_overlap(browser, address, width):
+    resize(browser, width)
+    load(browser, address)
+    draw_everything(browser)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    for figure, rows in {"group_scores": 31, "ranks": 30}.items():
+        places = browser.execute_script(
+            "return [...document.querySelectorAll('#' + arguments[0] + ' .ytick text')]"
+            ".map(t => { const box = t.getBoundingClientRect(); return [box.top, box.bottom]; })",
+            figure,
+        )
+        assert len(places) == rows
+        ordered = sorted(places)
+        for (_, bottom), (top, _) in pairwise(ordered):
+            assert top >= bottom - 2
+
+
+def test_sorting_follows_the_button_and_tells_screen_readers(opened):
+    assert losses_shown(opened) == ALL[::-1]
+    head = "document.querySelector('th[data-column=micro_f1]').getAttribute('aria-sort')"
+    click(opened, "[data-sort=micro_f1]")
+    assert opened.execute_script(f"return {head}") == "descending"
+    assert losses_shown(opened) == ALL[::-1]
+    click(opened, "[data-sort=micro_f1]")
+    assert opened.execute_script(f"return {head}") == "ascending"
+    assert losses_shown(opened) == ALL
+    click(opened, "[data-sort=loss]")
+    assert losses_shown(opened) == sorted(ALL, key=lambda name: name.replace("_", " "))
+
+
+def test_lower_is_better_puts_the_lowest_on_top_and_the_unknown_last(opened):
+    click(opened, "[data-sort=ranking_loss]")
+    assert losses_shown(opened) == ALL
+    click(opened, "[data-sort=calibration_error]")
+    unknown = {name for name in ALL if LOSSES[name].decision == "score"}
+    assert set(losses_shown(opened)[-len(unknown) :]) == unknown
+    click(opened, "[data-sort=calibration_error]")
+    assert set(losses_shown(opened)[-len(unknown) :]) == unknown
+
+
+def test_filters_keep_the_rows_that_fit_and_say_how_many(opened):
+    from selenium.webdriver.common.by import By
+
+    opened.find_element(By.ID, "find").send_keys("focal")
+    kept = {name for name in ALL if "focal" in f"{name} {LOSSES[name].title}".lower()}
+    assert set(losses_shown(opened)) == kept
+    count = opened.find_element(By.ID, "count")
+    assert count.text == f"{len(kept)} of 31 losses"
+    opened.find_element(By.ID, "find").clear()
+    family = opened.find_element(By.ID, "family")
+    family.send_keys("pairs")
+    assert {LOSSES[name].family for name in losses_shown(opened)} == {"pairs"}
+
+
+def test_columns_can_be_shown_and_hidden(opened):
+    hidden = "return document.querySelector('td[data-column=weighted_f1]').hidden"
+    assert opened.execute_script(hidden)
+    click(opened, ".columns input[data-column=weighted_f1]")
+    assert not opened.execute_script(hidden)
+
+
+def test_figures_follow_the_losses_that_are_ticked(opened):
+    draw_everything(opened)
+    first = {*ALL[:-6:-1], "bce"}
+    assert lines_in_colour(opened, "learning_curves") == first
+    click(opened, ".choose[value=focal]")
+    draw_everything(opened)
+    assert lines_in_colour(opened, "learning_curves") == first | {"focal"}
+    click(opened, "[data-choose=none]")
+    draw_everything(opened)
+    assert lines_in_colour(opened, "learning_curves") == set()
+    click(opened, ".choose[value=warp]")
+    click(opened, "#alone")
+    draw_everything(opened)
+    names = opened.execute_script(
+        "return document.getElementById('learning_curves').data.map(t => t.meta.loss)"
+    )
+    assert names == ["warp"]
+    alike = opened.execute_script(
+        "return document.getElementById('similar_labels').data.map(t => [t.name, t.visible])"
+    )
+    assert alike == [["warp", True]]
+    told = opened.execute_script("return document.getElementById('missing-reliability').innerText")
+    assert "warp" in told
+    rows = opened.execute_script(
+        "return document.getElementById('group_scores').layout.yaxis.tickvals"
+    )
+    assert rows == ["warp"]
+
+
+def test_figure_is_downloaded_as_a_png_in_three_times_the_pixels_of_the_screen(opened, tmp_path):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    opened.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    draw_everything(opened)
+    click(opened, "#ranks .modebar-btn")
+    file = tmp_path / "ranks.png"
+    WebDriverWait(opened, PATIENCE).until(lambda _: file.exists())
+    width = opened.execute_script("return document.getElementById('ranks')._fullLayout.width")
+    header = file.read_bytes()[:20]
+    assert header.startswith(b"\x89PNG")
+    assert int.from_bytes(header[16:20]) == int(3 * width)
+
+
+def test_scatter_shows_the_two_losses_that_are_chosen(opened):
+    script = """
+    const select = document.getElementById("scatter-x");
+    select.value = "focal"; select.dispatchEvent(new Event("change"));
+    const traces = document.getElementById("label_scatter").data;
+    return [traces.flatMap(t => [...t.x]), data.labels.focal];
+    """
+    shown, expected = opened.execute_script(script)
+    assert sorted(shown) == sorted(expected)
+
+
+def test_mistakes_are_those_of_the_loss_that_is_chosen(opened):
+    script = """
+    const select = document.getElementById("errors-loss");
+    select.value = "focal"; select.dispatchEvent(new Event("change"));
+    return [...document.querySelectorAll("#pairs tr")].map(row => row.innerText.split("\\t"));
+    """
+    rows = opened.execute_script(script)
+    assert len(rows) == 12
+    assert rows[0] == ["gold of focal", "silver", "3.5"]
+    assert cells(opened, "within") == [[LONG, f"{LONG}, alike", "1.5"]]
+    assert cells(opened, "bands") == [
+        ["one", "30", "0.500", "0.250"],
+        ["more than one", "14", "0.400", "0.200"],
+        ["2-4", "14", "0.400", "0.200"],
+    ]
+    assert cells(opened, "deciles")[0] == ["1", "3", "9 to 2", "0.500", "0.250"]
+    told = opened.execute_script("return document.getElementById('confusions').innerText")
+    assert told.startswith("focal: 90.5 confusions, 1.5 of them")
+
+
+def test_interval_and_p_are_seen_when_ticked(opened):
+    cell = "tr[data-loss=focal] td[data-column=macro_f1]"
+    assert "p = 0.010" not in seen(opened, cell)[0]
+    click(opened, "#intervals")
+    for part in ("0.450 to 0.560", "+0.100", "p = 0.010"):
+        assert part in seen(opened, cell)[0]
+
+
+def test_what_is_worse_has_another_colour_than_what_is_better_even_if_it_is_higher(opened):
+    click(opened, ".columns input[data-column=ranking_loss]")
+    row = "tr[data-loss=focal]"
+    better, worse = (
+        seen(opened, f"{row} td[data-column={key}] .sign") for key in ("macro_f1", "ranking_loss")
+    )
+    assert better[0] == worse[0] == "▲"
+    assert better[1] != worse[1]
+
+
+def test_unlike_loss_says_why_in_its_row(opened):
+    assert WHY in seen(opened, f"tr[data-loss={UNLIKE}] th")[0]
+
+
+@pytest.mark.parametrize("table", ["#within", "#losses tbody"])
+def test_names_leave_room_for_figures_on_a_phone(browser, address, table):
+    resize(browser, 390)
+    load(browser, address)
+    widths = browser.execute_script(
+        "return [...document.querySelectorAll(`${arguments[0]} th`)].map(e => e.scrollWidth)", table
+    )
+    assert max(widths) < 200
+    assert min(widths) > 60
+    heights = browser.execute_script(
+        "return [...document.querySelectorAll('.loss')].map(e => e.offsetHeight)"
+    )
+    assert max(heights) < 30  # a loss's name stays in one line
+
+
+def test_theme_follows_the_system_until_a_reader_chooses_and_is_remembered(opened, address):
+    light = background(opened)
+    show_system(opened, "dark")
+    dark = background(opened)
+    assert dark != light
+    click(opened, "input[name=theme][value=light]")
+    assert background(opened) == light
+    load(opened, address)
+    assert background(opened) == light
+    click(opened, "input[name=theme][value=system]")
+    assert background(opened) == dark
+
+
+def test_definition_opens_by_its_button_and_closes_by_escape(opened):
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+
+    button = opened.find_element(By.CSS_SELECTOR, ".card .define")
+    button.send_keys(Keys.ENTER)
+    definition = opened.find_element(By.ID, "define-macro_f1")
+    assert definition.is_displayed()
+    assert "Mean of the labels' F1" in definition.text
+    button.send_keys(Keys.ESCAPE)
+    assert not definition.is_displayed()
+
+
+def test_every_control_has_a_name(opened):
+    nameless = opened.execute_script(
+        "return [...document.querySelectorAll('button, input, select')].filter(e => "
+        "!e.innerText?.trim() && !e.getAttribute('aria-label') && !e.labels?.length).length"
+    )
+    assert nameless == 0

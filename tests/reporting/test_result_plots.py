@@ -1,0 +1,194 @@
+"""What data each plot of results shows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_parts import LABELS, draw_all, history, label_table, result
+from scipy import sparse
+from sklearn.metrics import f1_score, precision_score, recall_score
+
+from losslab.evaluation import analyse_errors, compute_score_curves
+from losslab.reporting import (
+    RESULT_PLOTS,
+    build_standings,
+    comparison_table,
+    draw_group_scores,
+    draw_label_scatter,
+    draw_learning_curves,
+    draw_learning_time,
+    draw_precision_recall,
+    draw_ranks,
+    draw_reliability,
+    draw_sorted_scores,
+    draw_training_curves,
+    gather_histories,
+    tabulate_label_scores,
+)
+
+
+@pytest.fixture
+def standings():
+    metrics = {"bce": result(0.4), "asl": result(0.3), "db": result(0.5)}
+    return build_standings(comparison_table(metrics))
+
+
+@pytest.fixture
+def scored():
+    random = np.random.default_rng(3)
+    truth = random.random((50, len(LABELS))) < 0.3
+    scores = np.clip(truth * 0.3 + random.random((2, 50, len(LABELS))) * 0.7, 0, 1)
+    return truth, scores
+
+
+def predicted(scores):
+    """Labels by thresholds of 0.4 and 0.5."""
+    return [sparse.csr_array(part > cut) for part, cut in zip(scores, (0.4, 0.5), strict=True)]
+
+
+def curves_of(truth, scores, *, probability=True):
+    table = compute_score_curves(
+        sparse.csr_array(truth), scores, predicted(scores), probability=probability
+    )
+    return table.assign(loss="bce")
+
+
+def test_group_scores_are_a_row_per_loss_with_a_dot_and_interval_per_group(standings):
+    figure = draw_group_scores(standings)
+    assert [trace.name for trace in figure.data] == ["head", "medium", "tail"]
+    for trace in figure.data:
+        assert dict(zip(trace.y, trace.x, strict=True)) == {"db": 0.5, "bce": 0.4, "asl": 0.3}
+        assert list(trace.error_x.array) == pytest.approx([0.01] * 3)
+    assert figure.layout.meta["rows"] == ["db", "bce", "asl"]
+
+
+def test_group_scores_show_no_interval_where_none_is_known():
+    figure = draw_group_scores(
+        build_standings(comparison_table({"bce": result(0.4, spread=None, seeds=1)}))
+    )
+    assert not figure.data[0].error_x.visible
+
+
+def test_rank_map_puts_the_best_mean_rank_on_top(standings):
+    (cells,) = draw_ranks(standings).data
+    assert list(cells.y) == ["db", "bce", "asl"]
+    places = dict(zip(cells.x, np.array(cells.z).T.tolist(), strict=True))
+    assert places["macro-F1"] == [1, 2, 3]
+    assert places["ranking loss"] == [3, 2, 1]
+
+
+def test_learning_curve_is_the_mean_over_the_seeds_still_training():
+    two = pd.DataFrame(
+        {"epoch": [1, 2, 1], "seed": [1, 1, 2], "validation_macro_f1": [0.2, 0.5, 0.4]}
+    )
+    line = draw_learning_curves(gather_histories({"bce": two})).data[0]
+    assert list(line.x) == [1, 2]
+    assert list(line.y) == pytest.approx([0.3, 0.5])
+
+
+def test_learning_time_is_the_best_so_far_by_minute():
+    falling = history().assign(validation_macro_f1=[0.1, 0.4, 0.3, 0.2, 0.5])
+    line = draw_learning_time(gather_histories({"bce": falling})).data[0]
+    assert list(line.x) == pytest.approx([0.05, 0.1, 0.15, 0.2, 0.25])
+    assert list(line.y) == [0.1, 0.4, 0.4, 0.4, 0.5]
+
+
+def test_a_seed_that_stopped_keeps_its_minutes_and_its_best():
+    seeds = pd.DataFrame(
+        {
+            "seed": [1, 1, 2],
+            "epoch": [1, 2, 1],
+            "train_seconds": [60.0, 120.0, 300.0],
+            "validation_macro_f1": [0.2, 0.3, 0.6],
+        }
+    )
+    table = gather_histories({"bce": seeds})
+    assert table["minutes"].tolist() == [3.0, 3.5]
+    assert table["best_macro_f1"].tolist() == pytest.approx([0.4, 0.45])
+    assert table["validation_macro_f1"].tolist() == pytest.approx([0.4, 0.3])
+
+
+def test_training_curves_start_at_one_solid_for_training_dotted_for_validation():
+    solid, dotted = draw_training_curves(gather_histories({"bce": history()})).data
+    assert list(solid.y) == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5], abs=1e-4)
+    assert dotted.line.dash == "dot"
+    assert dotted.y[3] == pytest.approx(0.5)
+    assert {trace.meta["loss"] for trace in (solid, dotted)} == {"bce"}
+
+
+def test_sorted_scores_show_median_and_quartiles_of_each_place(scored):
+    band, line = draw_sorted_scores(curves_of(*scored)).data
+    ranked = np.sort(scored[1].reshape(-1, len(LABELS)), axis=1)[:, ::-1]
+    assert list(line.y) == pytest.approx(np.median(ranked, axis=0), abs=1e-4)
+    low, high = np.quantile(ranked, [0.25, 0.75], axis=0)
+    assert list(band.y) == pytest.approx([*high, *low[::-1]], abs=1e-4)
+
+
+def test_reliability_compares_scores_with_shares_and_tells_the_calibration_error(scored):
+    truth, scores = scored
+    (line,) = draw_reliability(curves_of(truth, scores)).data
+    flat, true = scores.ravel(), np.tile(truth.ravel(), 2)
+    error = 0.0
+    for low in np.arange(10) / 10:
+        inside = (flat >= low) & (flat < low + 0.1)
+        if inside.any():
+            error += inside.mean() * abs(flat[inside].mean() - true[inside].mean())
+    assert line.name == f"bce ({error:.3f})"
+    assert sum(line.text) == flat.size
+
+
+def test_only_probabilities_have_a_calibration_and_a_scale(scored):
+    curves = curves_of(*scored, probability=False)
+    assert not draw_reliability(curves).data
+    assert not draw_sorted_scores(curves).data
+    assert len(draw_precision_recall(curves).data) == 2
+
+
+def test_precision_and_recall_are_those_at_the_threshold_and_at_the_decision(scored):
+    truth, scores = scored
+    line, dot = draw_precision_recall(curves_of(truth, scores)).data
+    both, pooled = np.tile(truth.ravel(), 2), scores.ravel()
+    cut = np.sort(pooled[both])[len(pooled[both]) // 2]
+    at = int(np.argmin(np.abs(np.array(line.text) - cut)))
+    exact = np.sort(pooled[both])[np.argmin(np.abs(np.sort(pooled[both]) - line.text[at]))]
+    guess = pooled >= exact
+    assert line.x[at] == pytest.approx(recall_score(both, guess), abs=1e-3)
+    assert line.y[at] == pytest.approx(precision_score(both, guess), abs=1e-3)
+    decided = np.concatenate([(scores[0] > 0.4).ravel(), (scores[1] > 0.5).ravel()])
+    assert dot.x[0] == pytest.approx(recall_score(both, decided), abs=1e-4)
+    assert dot.y[0] == pytest.approx(precision_score(both, decided), abs=1e-4)
+
+
+def test_scatter_shows_each_labels_f1_with_both_losses(scored):
+    truth, scores = scored
+    errors = {
+        loss: analyse_errors(
+            sparse.csr_array(truth), predicted(part), labels=LABELS, frequencies=range(len(LABELS))
+        )
+        for loss, part in {"bce": scores, "db": scores[::-1]}.items()
+    }
+    shuffled = label_table().iloc[::-1]
+    table = tabulate_label_scores(errors, shuffled, LABELS)
+    oracle = np.mean(
+        [
+            f1_score(truth, scores[seed] > cut, average=None, zero_division=0)
+            for seed, cut in enumerate([0.4, 0.5])
+        ],
+        axis=0,
+    )
+    assert table["bce"].tolist() == pytest.approx(oracle[::-1])
+    figure = draw_label_scatter(table, "bce", "db")
+    points = {
+        name: (x, y)
+        for trace in figure.data
+        for name, x, y in zip(trace.text, trace.x, trace.y, strict=True)
+    }
+    expected = table.set_index("label")
+    assert set(points) == set(LABELS)
+    for name, point in points.items():
+        assert point == pytest.approx(tuple(expected.loc[name, ["bce", "db"]]), abs=1e-4)
+
+
+def test_every_result_plot_of_the_table_can_be_drawn_and_has_a_title(standings):
+    plots = draw_all(["bce", "asl", "db"], standings)["plots"]
+    assert set(plots) == set(RESULT_PLOTS)
+    assert all(figure.layout.title.text for figure in plots.values())
