@@ -23,7 +23,6 @@ from losslab.supervision.label_groups import (
     group_by_polarity,
     group_by_prefix,
     group_membership,
-    read_groups,
     tabulate_groups,
 )
 from losslab.supervision.label_smoothing import (
@@ -74,7 +73,6 @@ __all__ = [
     "load_soft_labels",
     "mean_length",
     "mix_soft_targets",
-    "read_groups",
     "rebalancing_mu",
     "save_soft_labels",
     "select_documents",
