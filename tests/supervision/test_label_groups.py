@@ -130,7 +130,7 @@ def test_label_in_no_group_is_its_own_group_and_is_logged(caplog):
     with caplog.at_level(logging.INFO):
         groups = complete_groups({"grain": ["corn", "wheat"]}, ["corn", "gold", "wheat"], "file")
     assert groups == {"grain": ["corn", "wheat"], "gold": ["gold"]}
-    assert "1 labels in no group, each its own: gold" in caplog.text
+    assert "1 labels in no group, each a group of its own: gold" in caplog.text
 
 
 def test_group_with_the_name_of_a_label_outside_it_is_refused():

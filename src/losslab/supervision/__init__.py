@@ -35,7 +35,8 @@ from losslab.supervision.label_smoothing import (
     smooth_targets,
     tfidf_soft_labels,
 )
-from losslab.supervision.label_statistics import (
+from losslab.supervision.soft_labels import SoftLabels, load_soft_labels, save_soft_labels
+from losslab.supervision.statistics import (
     GROUPS,
     cooccurrence,
     describe_labels,
@@ -44,7 +45,6 @@ from losslab.supervision.label_statistics import (
     rebalancing_mu,
     tabulate_labels,
 )
-from losslab.supervision.soft_labels import SoftLabels, load_soft_labels, save_soft_labels
 from losslab.supervision.word_counts import count_words, find_words
 
 __all__ = [

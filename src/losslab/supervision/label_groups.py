@@ -101,7 +101,9 @@ def complete_groups(groups: Grouping, labels: Sequence[str], source: str) -> dic
     singles = [label for label in labels if label not in grouped]
     if singles:
         names = ", ".join(singles)
-        logger.info("%s: %d labels in no group, each its own: %s", source, len(singles), names)
+        logger.info(
+            "%s: %d labels in no group, each a group of its own: %s", source, len(singles), names
+        )
     clashes = [name for name in singles if name in groups]
     if clashes:
         raise SupervisionError(
