@@ -10,8 +10,10 @@ import json
 import os
 import re
 import sys
+import textwrap
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +29,18 @@ RUN = ROOT / "data" / "08_reporting" / "cwe" / "probe"
 METRICS = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "tail/macro_f1": "tail macro-F1"}
 RANKED_BY = "macro_f1"
 SHOWN = 10
+WIDTH = 120
 SIGNIFICANT = 0.05
+OTHER_TIMES = {
+    "kedro run --dataset=reuters --losses=bce,db,zlpr": "11 minutes, on a busy machine",
+}
+"""What other commands took on two cores without a GPU, one seed each."""
+OUT_OF_STEP = "README.md is not what its results give; run: python tools/readme.py --render"
 Results = dict[str, Any]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """The exit code: 1 if ``--check`` finds the README out of step."""
+def main(arguments: list[str] | None = None) -> str | None:
+    """Why to exit with 1: ``--check`` found the README out of step."""
     options = _parse(arguments)
     if not (options.check or options.render):
         summary = summarize_run(options.run)
@@ -41,12 +49,9 @@ def main(arguments: list[str] | None = None) -> int:
     current = README.read_text(encoding="utf-8")
     expected = render(current, json.loads(RESULTS.read_text(encoding="utf-8")))
     if options.check:
-        if current == expected:
-            return 0
-        print("README.md is out of step; run: python tools/readme.py --render", file=sys.stderr)
-        return 1
+        return OUT_OF_STEP if current != expected else None
     README.write_text(expected, encoding="utf-8")
-    return 0
+    return None
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
@@ -63,9 +68,11 @@ def summarize_run(folder: Path) -> Results:
 
     Raises:
         FileNotFoundError: where the report, or a part of it, is missing.
+        ValueError: where it has not every loss, or losses that cannot be compared.
     """
     version = newest_version(folder / "comparison.csv")
     comparison = pd.read_csv(versioned(folder / "comparison.csv", version))
+    _check_comparison(comparison)
     uncertainty = _read_json(versioned(folder / "uncertainty.json", version))
     description = _read_json(versioned(folder / "run_description.json", version))
     training = pd.read_parquet(versioned(folder / "training_table.parquet", version))
@@ -82,6 +89,15 @@ def summarize_run(folder: Path) -> Results:
         **{key: uncertainty[key] for key in ("reference", "resamples", "confidence")},
         "losses": _loss_rows(comparison, uncertainty["losses"], training),
     }
+
+
+def _check_comparison(comparison: pd.DataFrame) -> None:
+    missing = [name for name in losses_for_task("multi") if name not in set(comparison["loss"])]
+    if missing:
+        raise ValueError(f"the newest report lacks {', '.join(missing)}: run kedro run again")
+    mismatched = comparison.loc[comparison["differs"].notna(), "loss"]
+    if len(mismatched):
+        raise ValueError(f"the newest report has other conditions for {', '.join(mismatched)}")
 
 
 def newest_version(dataset: Path) -> str:
@@ -137,18 +153,26 @@ def _interval(cell: Results) -> Results:
     """A metric with its interval, and the Holm-corrected p against the reference."""
     return {
         key: None if cell[key] is None else round(cell[key], 4)
-        for key in ("value", "low", "high", "p_holm")
+        for key in ("value", "low", "high", "p", "p_holm")
     }
 
 
 def render(current: str, results: Results) -> str:
     """The README with its generated blocks."""
-    for name, text in {"answer": answer(results), "families": families()}.items():
+    for name, text in _blocks(results).items():
         marks = re.compile(rf"(<!-- {name}[^>]*-->\n).*(<!-- /{name} -->)", flags=re.DOTALL)
         if not marks.search(current):
             raise ValueError(f"README.md has no block '<!-- {name} -->'")
-        current = marks.sub(lambda found, text=text: f"{found[1]}\n{text}\n{found[2]}", current)
+        current = marks.sub(partial(_fill, text), current)
     return current
+
+
+def _fill(text: str, marks: re.Match[str]) -> str:
+    return f"{marks[1]}\n{text}\n{marks[2]}"
+
+
+def _blocks(results: Results) -> dict[str, str]:
+    return {"answer": answer(results), "costs": costs(results), "families": families()}
 
 
 def answer(results: Results) -> str:
@@ -157,12 +181,18 @@ def answer(results: Results) -> str:
     shown = [row for i, row in enumerate(rows) if i < SHOWN or row["loss"] == reference]
     percent = f"{results['confidence']:.0%}"
     lines = [
-        "| loss | " + " | ".join(f"{title} ({percent})" for title in METRICS.values())
+        "| loss | "
+        + " | ".join(f"{title} ({percent})" for title in METRICS.values())
         + " | best epoch | training |",
         "|---" * (len(METRICS) + 3) + "|",
         *(_table_row(row) for row in shown),
     ]
-    return "\n".join([*lines, "", _caption(results, len(shown)), "", _certainty(results)]) + "\n"
+    prose = (_wrap(_caption(results, len(shown))), _wrap(_certainty(results)))
+    return "\n".join([*lines, "", prose[0], "", prose[1]]) + "\n"
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _table_row(row: Results) -> str:
@@ -171,7 +201,9 @@ def _table_row(row: Results) -> str:
         for cell in (row[metric] for metric in METRICS)
     ]
     seconds = f"{row['seconds']:.0f} s"
-    return "| " + " | ".join([f"`{row['loss']}`", *cells, f"{row['best_epoch']:.0f}", seconds]) + " |"
+    return (
+        "| " + " | ".join([f"`{row['loss']}`", *cells, f"{row['best_epoch']:.0f}", seconds]) + " |"
+    )
 
 
 def _caption(results: Results, shown: int) -> str:
@@ -188,6 +220,15 @@ def _caption(results: Results, shown: int) -> str:
     )
 
 
+def costs(results: Results) -> str:
+    """What commands take, as measured."""
+    run = f"{_minutes(results['seconds'])} ({len(results['losses'])} losses)"
+    rows = {results["command"]: run, **OTHER_TIMES}
+    lines = [f"| `{command}` | {time} |" for command, time in rows.items()]
+    head = f"| command | {results['cores']} cores, no GPU, one seed |"
+    return "\n".join([head, "|---|---|", *lines]) + "\n"
+
+
 def _minutes(seconds: int) -> str:
     minutes = max(1, round(seconds / 60))
     return "1 minute" if minutes == 1 else f"{minutes} minutes"
@@ -197,7 +238,8 @@ def _certainty(results: Results) -> str:
     """Which differences to the reference are significant after Holm's correction."""
     reference = results["reference"]
     value = next(r for r in results["losses"] if r["loss"] == reference)[RANKED_BY]["value"]
-    better, worse = [], []
+    better: list[str] = []
+    worse: list[str] = []
     for row in results["losses"]:
         cell = row[RANKED_BY]
         if cell["p_holm"] is not None and cell["p_holm"] < SIGNIFICANT:
