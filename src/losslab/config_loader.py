@@ -32,16 +32,17 @@ class LosslabConfigLoader(OmegaConfigLoader):
             environments = {path.name for path in folder.iterdir() if path.is_dir()} - {DATASETS}
             if env not in environments:
                 raise click.ClickException(did_you_mean("environment", env, environments))
-        resolvers = {
+        self._resolvers = {
             "losslab.raw_folder": lambda: self.raw_folder,
             "losslab.dataset_folder": lambda: self.dataset_folder,
             "losslab.recipe_folder": lambda: self.recipe_folder,
             **options.pop("custom_resolvers", {}),
         }
-        super().__init__(conf_source, env=env, custom_resolvers=resolvers, **options)
+        super().__init__(conf_source, env=env, custom_resolvers=self._resolvers, **options)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """The configuration of a kind; a mistake in it is one line."""
+        self._register_resolvers()
         try:
             if key == "parameters" and key not in self.data:
                 return self.checked_parameters
@@ -116,6 +117,11 @@ class LosslabConfigLoader(OmegaConfigLoader):
         for layer in layers:
             self._refuse_choices(layer)
         return _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
+
+    def _register_resolvers(self) -> None:
+        """Take the place of an earlier loader, whose resolvers Kedro keeps: folders are this run's."""
+        for name, resolver in self._resolvers.items():
+            OmegaConf.register_new_resolver(name, resolver, replace=True)
 
     def _folder(self, environment: str) -> dict[str, Any]:
         """The parameters of an environment, without ``--params``, which Kedro adds to that key."""
