@@ -1,6 +1,6 @@
 """Configuration in layers: base < dataset < environment < ``--params``, checked before anything runs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
         if folder.is_dir() and env is not None:
             environments = {path.name for path in folder.iterdir() if path.is_dir()} - {DATASETS}
             if env not in environments:
-                raise click.ClickException(did_you_mean("environment", env, environments))
+                raise click.ClickException(_explain_environment(env, folder, environments))
         self._resolvers = {
             "losslab.raw_folder": lambda: self.raw_folder,
             "losslab.dataset_folder": lambda: self.dataset_folder,
@@ -149,6 +149,12 @@ class LosslabConfigLoader(OmegaConfigLoader):
         reader = str(self._merged.get("reader") or self.dataset)
         fields = reader_options(reader).model_fields if reader in READERS else {}
         return flatten({"corpus": {name: field.default for name, field in fields.items()}})
+
+
+def _explain_environment(env: str, folder: Path, environments: Collection[str]) -> str:
+    if (folder / DATASETS / f"{env}.yml").is_file():
+        return f"'{env}' is a dataset, not an environment: --dataset={env}"
+    return did_you_mean("environment", env, environments)
 
 
 def _merge(*layers: Any) -> dict[str, Any]:

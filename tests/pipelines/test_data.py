@@ -13,7 +13,7 @@ from losslab.pipelines.data import nodes
 SPLIT = SplitSettings(
     by="hash", validation=0.25, test=0.25, group_separator=None, folds=None, fold=1, seed=0
 )
-NOTES = {"notes": {}, "rejected": {}, "excluded": {}, "rows": 8}
+NOTES = {"notes": {}, "documents": 8, "rejected": {}, "excluded": {}}
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def documents():
             "id": list("abcdefgh"),
             "text": [f"text {number}" for number in range(8)],
             "labels": [["x"], ["x", "y"], ["y"], ["x"], ["z"], ["x"], ["y"], ["x"]],
-            "split": [""] * 8,
+            "split": [None] * 8,
         }
     )
 
@@ -35,7 +35,7 @@ def split(documents, settings=SPLIT, min_label_frequency=1):
 def test_documents_are_split_and_encoded(documents):
     splits, notes = split(documents)
     assert set(splits["split"]) == {"train", "validation", "test"}
-    assert notes == {"dropped_labels": [], "documents_undersampled": 0, "fold": None}
+    assert notes == {"dropped_labels": {}, "documents_undersampled": 0, "fold": None}
     labels, matrix = nodes.encode_label_sets(splits, "multi")
     assert labels == ["x", "y", "z"]
     assert matrix.sum(axis=0).tolist() == [5, 3, 1]
@@ -79,7 +79,7 @@ def test_too_many_broken_rows_stop_the_run_and_are_kept(project, invoke):
     assert "2 of 62 rows were rejected (3.2%)" in done.stderr
     assert "expected … fields, found … (2)" in done.stderr
     kept = project / "data/02_intermediate/cwe/rejected_rows.csv"
-    assert "rejected_rows (data/02_intermediate)" in done.stderr
+    assert "rejected_rows.csv of data/02_intermediate" in done.stderr
     assert pd.read_csv(newest(kept))["line"].tolist() == [62, 63]
     notes = read_json(project / "data/02_intermediate/cwe/corpus_notes.json")
     assert notes["rejected"] == {"expected … fields, found …": 2}
@@ -97,7 +97,7 @@ def test_rows_are_kept_where_not_one_can_be_read(project, invoke):
 
 
 def test_dataset_of_any_name_is_read_by_the_reader_named(project, invoke):
-    (project / "conf/datasets/mine.yml").write_text("reader: cwe\nmin_label_frequency: 20\n")
+    (project / "conf/datasets/mine.yml").write_text("reader: cwe\nmin_label_frequency: 31\n")
     done = run_data(invoke, "--dataset=mine")
     assert done.exit_code == 0, done.output
     folder = project / "data/03_primary/mine"
