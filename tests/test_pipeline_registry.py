@@ -2,99 +2,190 @@
 
 import subprocess
 import sys
-from inspect import signature
-from pathlib import Path
 
 import pytest
-import yaml
+from conftest import ROOT
+from kedro.io import DataCatalog
 from kedro.validation.type_extractor import TypeExtractor
 
+from losslab.config_loader import LosslabConfigLoader
 from losslab.losses import LOSSES
-from losslab.parameters import TRAINABLE, fitting, loss_options, namespace
-from losslab.pipeline_registry import register_pipelines
-from losslab.pipelines.losses.nodes import train
-from losslab.pipelines.losses.pipeline import for_loss
+from losslab.parameters import (
+    ElementKeywordSettings,
+    FrequencyGroupSettings,
+    KeywordSettings,
+    LabelGroupSettings,
+    LossSettings,
+    Recipe,
+    ReportSettings,
+    SoftLabelSettings,
+    SplitSettings,
+    ThresholdGrid,
+    losses_for_task,
+    namespace,
+)
+from losslab.pipeline_registry import create_registry, register_pipelines
+from losslab.settings import CONFIG_LOADER_ARGS
 
-CONF = Path(__file__).parents[1] / "conf"
+STAGES = ("data", "features", "supervision", "distillation", "report", "meta_analysis")
+UNVERSIONED = {"raw_files", "reports", "corpora", "paper_tables", "results"}
+
+
+@pytest.fixture(scope="module", params=["multi", "single"])
+def task(request):
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def pipelines():
-    return register_pipelines()
+def pipelines(task):
+    return create_registry(task)
 
 
-@pytest.mark.parametrize("loss", TRAINABLE)
-def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipelines, loss):
-    inputs = pipelines[namespace(loss)].inputs()
-    free = {name for name in inputs if not name.startswith("params:")}
-    taught = {"bce_loss.failures"} if loss in ("ls_distill", "mask_element") else set()
-    assert free == {"raw_files", f"{namespace(loss)}.failures"} | taught
-    assert f"{namespace(loss)}.metrics" in pipelines[namespace(loss)].outputs()
+def short_names(pipeline) -> set[str]:
+    """Node names without stage and family: ``db_loss.train``, ``group_labels``."""
+    return {".".join(node.name.split(".")[-2:]) for node in pipeline.nodes}
 
 
-@pytest.mark.parametrize(("name", "task"), [("__default__", "multi"), ("single_label", "single")])
-def test_default_pipelines_train_every_loss_that_fits_and_report(pipelines, name, task):
-    names = {node.name for node in pipelines[name].nodes}
-    trained = {f"{namespace(loss)}.train" for loss in fitting(task)}
-    assert {node for node in names if node.endswith(".train")} == trained
-    assert "render_report" in names
+def test_keys_are_stages_losses_and_the_default():
+    losses = {namespace(loss) for loss in LOSSES}
+    assert set(register_pipelines()) == {*STAGES, *losses, "paper_tables", "__default__"}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipelines, task, loss):
+    if task not in LOSSES[loss].tasks:
+        return
+    pipeline = pipelines[namespace(loss)]
+    free = {name for name in pipeline.inputs() if not name.startswith("params:")}
+    assert free == {"raw_files"}
+    own = {"metrics", "resamples", "errors", "score_curves"}
+    assert {f"{namespace(loss)}_{name}" for name in own} <= pipeline.outputs()
+    assert f"{namespace(loss)}_predictions" in pipeline.datasets()
+
+
+def test_default_pipeline_trains_every_loss_that_fits_and_reports(pipelines, task):
+    names = short_names(pipelines["__default__"])
+    trained = {f"{namespace(loss)}.train" for loss in losses_for_task(task)}
+    assert {name for name in names if name.endswith(".train")} == trained
+    assert "reporting.render_report" in names
     assert ("ce_loss.train" in names) == (task == "single")
 
 
-def test_kedro_sees_the_parameter_model_of_each_loss(pipelines):
+def test_report_is_on_the_chosen_losses():
+    pipelines = create_registry("multi", ["bce", "db"])
+    names = short_names(pipelines["__default__"])
+    assert {name for name in names if name.endswith(".train")} == {
+        "bce_loss.train",
+        "db_loss.train",
+    }
+    collected = {name for name in names if name.endswith(".collect_results")}
+    assert collected == {"bce_loss.collect_results", "db_loss.collect_results"}
+    assert "zlpr_loss" in pipelines  # asked for by name, it runs
+
+
+def test_predictions_are_made_by_one_node_and_read_by_all_others(pipelines):
+    pipeline = pipelines["db_loss"] + pipelines["report"]
+    makers = [node for node in pipeline.nodes if "db_loss_predictions" in node.outputs]
+    assert [node.name for node in makers] == ["modelling.balanced.db_loss.predict_labels"]
+    readers = [node.name for node in pipeline.nodes if "db_loss_predictions" in node.inputs]
+    expected = {"evaluate", "find_errors", "draw_score_curves", "collect_results"}
+    assert {name.split(".")[-1] for name in readers} == expected
+
+
+def test_kedro_sees_the_types_of_the_parameters(pipelines):
     types = TypeExtractor(pipelines).extract_types_from_pipelines()
-    for loss in TRAINABLE:
-        assert types[namespace(loss)] is loss_options(loss)
-
-
-def test_binding_a_loss_removes_its_argument_and_keeps_the_rest():
-    bound = for_loss("db", train)
-    assert list(signature(bound).parameters) == list(signature(train).parameters)[1:]
-    assert bound.__name__ == "train"
+    for loss in LOSSES:
+        assert types[namespace(loss)] is LossSettings
+    expected = {
+        "recipe": Recipe,
+        "split": SplitSettings,
+        "frequency_groups": FrequencyGroupSettings,
+        "keywords": KeywordSettings,
+        "soft_labels": SoftLabelSettings,
+        "label_groups": LabelGroupSettings,
+        "element_keywords": ElementKeywordSettings,
+        "threshold_grid": ThresholdGrid,
+        "report": ReportSettings,
+    }
+    assert {name: types[name] for name in expected} == expected
 
 
 def test_every_intermediate_is_versioned_in_the_catalog_with_a_layer(pipelines):
-    entries = {}
-    for file in (CONF / "base").glob("catalog_*.yml"):
-        entries |= yaml.safe_load(file.read_text())
-    for name in set().union(*(pipeline.datasets() for pipeline in pipelines.values())):
-        unversioned = name in ("raw_files", "reports", "corpora", "paper_tables") or name.endswith(
-            ".failures"
-        )
-        if name.startswith("params:") or unversioned:
+    loader = LosslabConfigLoader(str(ROOT / "conf"), runtime_params={}, **CONFIG_LOADER_ARGS)
+    resolver = DataCatalog.from_config(loader["catalog"]).config_resolver
+    names = set().union(*(pipeline.datasets() for pipeline in pipelines.values()))
+    for name in names - UNVERSIONED:
+        if name.startswith("params:") or name.endswith("_results"):
             continue
-        entry = entries.get(name) or entries["{loss}." + name.split(".")[1]]
-        assert entry["versioned"] is True
-        assert entry["metadata"]["kedro-viz"]["layer"]
+        entry = resolver.resolve_pattern(name)
+        assert entry.get("version") or entry.get("versioned"), name
+        assert entry["metadata"]["kedro-viz"]["layer"], name
 
 
-def test_the_registry_needs_neither_torch_nor_transformers():
+def test_parameters_of_all_nodes_exist(pipelines, task):
+    dataset = {"multi": "cwe", "single": "trec"}[task]
+    given = {"dataset": dataset}
+    loader = LosslabConfigLoader(str(ROOT / "conf"), runtime_params=given, **CONFIG_LOADER_ARGS)
+    parameters = loader["parameters"]
+    assert parameters["task"] == task
+    for pipeline in pipelines.values():
+        asked = {name.removeprefix("params:") for name in pipeline.inputs() if ":" in name}
+        assert asked <= set(parameters)
+
+
+def test_the_registry_is_built_without_a_warning_torch_or_transformers():
     code = (
-        "import sys; from losslab.pipeline_registry import register_pipelines as r; r();"
+        "import sys; from losslab.pipeline_registry import create_registry as create;"
+        "create(); create('single');"
         "print(sorted({'torch', 'transformers', 'sklearn', 'mlflow'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", "-c", code], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     assert done.stdout == "[]\n"
 
 
 SOURCES = {
     "kwls": {"count_training_words", "relate_words_to_labels", "relate_words_to_documents"},
     "ls_tfidf": {"count_training_words", "weigh_words_by_tfidf"},
-    "ls_classic": {"ls_classic_loss.smooth_labels"},
-    "ls_distill": {"bce_loss.train", "distil_labels"},
-    "mask_label": {"group_labels"},
-    "mask_element": {"bce_loss.train", "count_training_words", "search_element_keywords"},
+    "ls_classic": {"smooth_uniformly"},
+    "soft_zlpr": {
+        "count_training_words",
+        "relate_words_to_labels",
+        "relate_words_to_documents",
+        "smooth_zlpr_targets",
+    },
+    "ls_distill": {"distil_labels"},
+    "mask_element": {"count_training_words", "search_element_keywords"},
+}
+TEACHERS = {
+    ("ls_distill", "multi"): "bce",
+    ("ls_distill", "single"): "ce",
+    ("mask_element", "multi"): "bce",
+    ("mask_element", "single"): "bce",
 }
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_each_loss_brings_what_makes_its_input_and_nothing_of_others(pipelines, loss):
+def test_each_loss_brings_what_makes_its_input_and_nothing_of_others(pipelines, task, loss):
+    if task not in LOSSES[loss].tasks:
+        return
     special = set().union(*SOURCES.values())
-    names = {node.name for node in pipelines[namespace(loss)].nodes}
-    own = SOURCES.get(loss, set()) | ({"bce_loss.train"} if loss == "bce" else set())
-    assert names & special == own
+    names = short_names(pipelines[namespace(loss)])
+    assert {name.split(".")[-1] for name in names} & special == SOURCES.get(loss, set())
+    trained = {name.split(".")[0] for name in names if name.endswith(".train")}
+    teacher = TEACHERS.get((loss, task))
+    assert trained == {namespace(loss), *([namespace(teacher)] if teacher else [])}
 
 
-def test_targets_pipeline_needs_no_training(pipelines):
-    assert not [node for node in pipelines["targets"].nodes if node.name.endswith(".train")]
-    assert "soft_labels_page" in pipelines["targets"].datasets()
+def test_supervision_needs_no_training_and_makes_all_soft_targets(pipelines):
+    names = short_names(pipelines["supervision"])
+    assert not [name for name in names if name.endswith(".train")]
+    made = {name for name in pipelines["supervision"].datasets() if name.endswith("_soft_targets")}
+    expected = ("kwls", "ls_tfidf", "ls_classic", "soft_zlpr")
+    assert made == {f"{loss}_loss_soft_targets" for loss in expected}
+
+
+def test_page_of_soft_labels_comes_with_kwls(pipelines):
+    assert "soft_labels_page" in pipelines["kwls_loss"].outputs()

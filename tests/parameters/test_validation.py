@@ -1,109 +1,188 @@
-from pathlib import Path
+"""Parameters as a whole: complete, checked, resolved; mistakes are named."""
+
+from functools import cache
+from typing import Any
 
 import pytest
-from kedro.config import OmegaConfigLoader
+from conftest import ROOT
 
+from losslab.config_loader import LosslabConfigLoader
+from losslab.errors import ParameterError
 from losslab.losses import LOSSES
-from losslab.parameters import TRAINABLE, complete, loss_options, namespace
+from losslab.parameters import LossSettings, Recipe, namespace, validate_parameters
+from losslab.settings import CONFIG_LOADER_ARGS
 
-CONF = Path(__file__).parents[1] / "conf"
 SPLIT = {
     "by": "stratified",
     "validation": 0.2,
     "test": 0.2,
-    "together": None,
+    "group_separator": None,
     "folds": None,
     "fold": 1,
     "seed": 0,
 }
 
 
+@cache
+def base() -> dict[str, Any]:
+    loader = LosslabConfigLoader(str(ROOT / "conf"), env="base", **CONFIG_LOADER_ARGS)
+    return loader._merged
+
+
 @pytest.fixture
-def parameters():
+def parameters() -> dict[str, Any]:
     """The parameters as they stand in conf/base."""
-    return OmegaConfigLoader(conf_source=CONF.as_posix(), base_env="base", default_run_env="base")[
-        "parameters"
-    ]
+    return dict(base())
+
+
+def recipe_with(parameters, *, model=None, training=None):
+    """``recipes``, with changes to the probe."""
+    probe = parameters["recipes"]["probe"]
+    changed = {
+        "model": {**probe["model"], **(model or {})},
+        "training": {**probe["training"], **(training or {})},
+    }
+    return {"recipes": {**parameters["recipes"], "probe": changed}}
 
 
 def test_base_configuration_is_complete_and_gives_every_loss_its_defaults(parameters):
-    full = complete(parameters)
-    for name in TRAINABLE:
+    full = validate_parameters(parameters)
+    for name in LOSSES:
         assert namespace(name) not in parameters
-        assert full[namespace(name)] == LOSSES[name].defaults()
+        settings = LossSettings(**full[namespace(name)])
+        assert (settings.name, settings.options) == (name, LOSSES[name].defaults())
 
 
 def test_an_option_of_a_loss_can_be_set_alone(parameters):
-    full = complete({**parameters, "db_loss": {"gamma": 1}})
-    assert full["db_loss"] == {**LOSSES["db"].defaults(), "gamma": 1.0}
+    full = validate_parameters({**parameters, "db_loss": {"gamma": 1}})
+    assert full["db_loss"]["options"] == {**LOSSES["db"].defaults(), "gamma": 1.0}
 
 
-def test_completing_twice_changes_nothing(parameters):
-    assert complete(complete(parameters)) == complete(parameters)
+@pytest.mark.parametrize("name", list(base()["recipes"]))
+def test_recipe_is_resolved_to_the_one_that_is_named(parameters, name):
+    full = validate_parameters({**parameters, "recipe": name})
+    recipe = Recipe(**full["recipe"])
+    assert recipe.name == name
+    assert recipe.model.kind == parameters["recipes"][name]["model"]["kind"]
+    assert "recipes" not in full
+
+
+def test_recipe_may_extend_another(parameters):
+    mine = {"extends": "minilm", "training": {"epochs": 3}}
+    recipes = {**parameters["recipes"], "mine": mine}
+    full = validate_parameters({**parameters, "recipes": recipes, "recipe": "mine"})
+    expected = parameters["recipes"]["minilm"]
+    assert full["recipe"]["training"] == {**expected["training"], "epochs": 3}
+    assert full["recipe"]["model"] == expected["model"]
+
+
+def test_reference_of_the_report_is_the_first_loss_where_the_usual_one_is_not_trained(parameters):
+    for losses, expected in ((["db", "asl"], "db"), (["db", "bce"], "bce")):
+        chosen = validate_parameters({**parameters, "losses": losses})
+        assert chosen["report"]["reference"] == expected
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sedes": 3}, "unknown parameter 'sedes'; did you mean 'seeds'"),
+        ({"sede": 3}, "unknown parameter 'sede'; did you mean 'seed'"),
         ({"zzz": 3}, "unknown parameter 'zzz'; choose from .*, dataset, "),
-        ({"seeds": 0}, "parameter 'seeds': .*greater than or equal to 1, got 0"),
-        ({"seeds": True}, "parameter 'seeds': .*integer, got True"),
+        ({"num_seeds": 0}, "parameter 'num_seeds': .*greater than or equal to 1, got 0"),
+        ({"num_seeds": True}, "parameter 'num_seeds': .*integer, got True"),
+        ({"num_seeds": "three"}, "parameter 'num_seeds': .*integer.*got 'three'"),
         ({"db_loss": {"gamma": True}}, "gamma must be a number, got True"),
-        ({"seeds": "three"}, "parameter 'seeds': .*integer.*got 'three'"),
         ({"db_loss": {"gamma": -1}}, "parameter 'db_loss.gamma': gamma must be >= 0, got -1"),
         ({"db_loss": {"mu": "often"}}, "mu must be a number or 'auto', got 'often'"),
         ({"sigmoid_f1_loss": {"beta": [1.0, -1.0]}}, "beta must be >= 1e-06, got -1"),
         ({"sigmoid_f1_loss": {"average": "mean"}}, "average must be 'macro' or 'present' or"),
         ({"ce_count_loss": {"per_label": 3}}, "per_label must be true or false, got 3"),
         ({"bce_loss": {"gamma": 1}}, "unknown parameter 'bce_loss.gamma'"),
-        (
-            {"recipe": "papr"},
-            "unknown recipe 'papr'; did you mean 'paper'\\? choose from lstm, minilm",
-        ),
+        ({"kwls_loss": {"task": "single"}}, "unknown parameter 'kwls_loss.task'"),
+        ({"recipe": "prob"}, "unknown recipe 'prob'; did you mean 'probe'\\? choose from bert, "),
+        ({"recipes": {"mine": {"extends": "minlm"}}}, "'minlm'; did you mean 'minilm'"),
+        ({"losses": ["bec"]}, "unknown loss 'bec'; did you mean 'bce'"),
+        ({"losses": ["ce"]}, "losses: ce does not fit multi-label data"),
         ({"frequency_groups": {"head_min": 9, "tail_max": None}}, "both be set or both be null"),
         ({"frequency_groups": {"head_min": 9, "tail_max": 9}}, "head_min must be above tail_max"),
         ({"split": {**SPLIT, "validation": 0.8}}, "leave something to train on, got 1 of all"),
         ({"split": {**SPLIT, "validation": 1.5}}, "'split.validation': must be a share .*got 1.5"),
         ({"split": {"by": "hash", "validation": 0.2, "seed": 0}}, "'split.test' is not set"),
-        ({"split": {**SPLIT, "together": "-"}}, "'split': together needs by: hash"),
+        ({"split": {**SPLIT, "group_separator": "-"}}, "'split': group_separator needs by: hash"),
         ({"split": {**SPLIT, "folds": 4, "fold": 5}}, "'split': fold must be one of the 4 folds"),
-        ({"dataset": "nowhere"}, "unknown dataset 'nowhere'; choose from .*cwe"),
+        ({"split": {**SPLIT, "together": "-"}}, "unknown parameter 'split.together'"),
+        ({"dataset": "nowhere"}, "unknown reader 'nowhere'; choose from .*cwe"),
         ({"reader": "cew"}, "unknown reader 'cew'; did you mean 'cwe'"),
-        ({"reader": "cwe", "dataset": "../mine"}, "'dataset': must do as a folder's name"),
         ({"corpus": {"depth": 3}}, "unknown parameter 'corpus.depth'"),
-        ({"unbalance": {"ratio": 100, "size": 5}}, "'unbalance': give either ratio .* or size"),
-        ({"unbalance": {"ratoi": 100}}, "unknown parameter 'unbalance.ratoi'; did you mean"),
+        ({"undersample": {"ratio": 100, "size": 5}}, "'undersample': give either ratio .* or size"),
+        ({"undersample": {"ratoi": 100}}, "unknown parameter 'undersample.ratoi'; did you mean"),
         ({"task": "double"}, "unknown task 'double'; choose from multi, single"),
         ({"max_rejected": 2}, "parameter 'max_rejected': .*less than or equal to 1, got 2"),
+        ({"primary_rule": "tunde"}, "unknown primary_rule 'tunde'; did you mean 'tuned'"),
+        ({"select_by": "macrof1"}, "unknown select_by 'macrof1'; did you mean 'macro_f1'"),
+        (
+            {"threshold_grid": {"start": 0.7, "stop": 0.6, "step": 0.1}},
+            "parameter 'threshold_grid': start must not be above stop, got 0.7 and 0.6",
+        ),
+        (
+            {"threshold": {"lowest": 0.7}},
+            "unknown parameter 'threshold'; did you mean 'threshold_grid'",
+        ),
     ],
+    ids=str,
 )
 def test_a_mistake_is_named_with_what_was_expected(parameters, change, message):
-    with pytest.raises(ValueError, match=message):
-        complete({**parameters, **change})
+    if "mine" in change.get("recipes", {}):
+        change = {"recipes": {**parameters["recipes"], **change["recipes"]}}
+    with pytest.raises(ParameterError, match=message):
+        validate_parameters({**parameters, **change})
+
+
+@pytest.mark.parametrize(
+    ("model", "training", "message"),
+    [
+        ({"hidden": 3}, {}, "unknown parameter 'recipes.probe.model.hidden'; did you mean"),
+        ({}, {"epoch": 3}, "unknown parameter 'recipes.probe.training.epoch'; did you mean"),
+        ({"kind": "prob"}, {}, "unknown recipes.probe.model.kind 'prob'; did you mean 'probe'"),
+        ({"pooling": "max"}, {}, "unknown recipes.probe.model.pooling 'max'; choose from cls, mean"),
+        ({"dropout": 1}, {}, "parameter 'recipes.probe.model.dropout': .*less than 1, got 1"),
+        ({}, {"schedule": "liner"}, "'liner'; did you mean 'linear'"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_a_recipe_is_named_with_its_place(parameters, model, training, message):
+    change = recipe_with(parameters, model=model, training=training)
+    with pytest.raises(ParameterError, match=message):
+        validate_parameters({**parameters, **change})
 
 
 def test_several_mistakes_are_told_at_once(parameters):
-    with pytest.raises(ValueError, match=r"'sedes'.*; .*'seedz'"):
-        complete({**parameters, "sedes": 1, "seedz": 1})
+    with pytest.raises(ParameterError, match=r"'sede'.*; .*'seedz'"):
+        validate_parameters({**parameters, "sede": 1, "seedz": 1})
 
 
-def test_parameter_objects_cannot_be_changed():
-    options = loss_options("focal")()
+def test_parameter_objects_cannot_be_changed(parameters):
+    settings = LossSettings(**validate_parameters(parameters)["focal_loss"])
     with pytest.raises(ValueError, match="frozen"):
-        options.gamma = 1.0
+        settings.name = "db"
 
 
 def test_dataset_may_have_any_name_where_a_reader_is_named(parameters):
-    full = complete({**parameters, "dataset": "my-own.2", "reader": "cwe"})
+    full = validate_parameters({**parameters, "dataset": "my-own.2", "reader": "cwe"})
     assert (full["dataset"], full["reader"]) == ("my-own.2", "cwe")
 
 
 def test_validation_may_be_a_number_of_documents(parameters):
-    full = complete({**parameters, "split": {**SPLIT, "validation": 1000}})
+    full = validate_parameters({**parameters, "split": {**SPLIT, "validation": 1000}})
     assert full["split"]["validation"] == 1000
 
 
 def test_label_to_undersample_may_look_like_a_number(parameters):
-    full = complete({**parameters, "unbalance": {"labels": [5, "four"], "size": 10}})
-    assert full["unbalance"]["labels"] == ["5", "four"]
+    undersample = {"labels": [5, "four"], "size": 10}
+    full = validate_parameters({**parameters, "undersample": undersample})
+    assert full["undersample"]["labels"] == ["5", "four"]
+
+
+def test_listed_label_may_look_like_a_number(parameters):
+    listed = {**parameters["label_groups"], "by": "listed", "groups": {"stars": [1, 2]}}
+    full = validate_parameters({**parameters, "label_groups": listed})
+    assert full["label_groups"]["groups"] == {"stars": ["1", "2"]}

@@ -141,7 +141,7 @@ def _explain(fault: Any, model: type[BaseModel]) -> str:
         expected = str(context.get("expected") or context["expected_tags"])
         choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
         chosen = context.get("tag", fault["input"])
-        return did_you_mean(name, str(chosen), choices)
+        return did_you_mean(f"{name}.kind" if "tag" in context else name, str(chosen), choices)
     if fault["type"] == "missing":
         return f"parameter '{name}' is not set"
     if fault["type"] == "value_error":
