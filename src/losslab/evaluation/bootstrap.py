@@ -35,21 +35,43 @@ def resample_metrics(
     ``groups``, ``example_f1 subset_accuracy average_precision ranking_loss``. The same ``seed``
     draws the same documents for every loss.
     """
-    truth, predicted = (
-        sparse.csr_array(require_shape(matrix, scores.shape)).astype(bool).astype(np.float32)
-        for matrix in (targets, predictions)
+    (only,) = resample_rules(
+        targets, scores, [predictions], resamples=resamples, seed=seed, groups=groups or {}
     )
-    parts = [matrix.T.tocsr() for matrix in (truth.multiply(predicted), truth, predicted)]
-    by_document = _document_metrics(targets, scores, predictions)
-    blocks = []
+    return only
+
+
+def resample_rules(
+    targets: Matrix,
+    scores: np.ndarray,
+    predictions: Sequence[Matrix],
+    *,
+    resamples: int,
+    seed: int,
+    groups: Mapping[str, Sequence[int]],
+) -> list[Resamples]:
+    """``resample_metrics`` of the predictions of several rules, on resamples drawn once."""
+    truth = _by_label(targets, scores.shape)
+    labels = [_by_label(part, scores.shape) for part in predictions]
+    true_positives = [sparse.csr_array(truth.multiply(part)) for part in labels]
+    documents = [_document_metrics(targets, scores, part) for part in predictions]
+    blocks: list[list[Resamples]] = [[] for _ in predictions]
     for times in draw_documents(*scores.shape, resamples=resamples, seed=seed):
-        tp, positives, predicted_positives = (part @ times for part in parts)
-        blocks.append(
-            {
-                **_label_metrics(tp, positives, positives + predicted_positives, groups or {}),
-                **{name: values @ times / len(times) for name, values in by_document.items()},
-            }
-        )
+        positives = truth @ times
+        for rule, done in enumerate(blocks):
+            tp, predicted = true_positives[rule] @ times, labels[rule] @ times
+            means = {name: part @ times / len(times) for name, part in documents[rule].items()}
+            done.append({**_label_metrics(tp, positives, positives + predicted, groups), **means})
+    return [_join(done) for done in blocks]
+
+
+def _by_label(matrix: Matrix, shape: tuple[int, ...]) -> sparse.csr_array:
+    """Labels x documents of 0 and 1, as a factor of products."""
+    rows = sparse.csr_array(require_shape(matrix, shape)).astype(bool).astype(np.float32)
+    return sparse.csr_array(rows.T)
+
+
+def _join(blocks: Sequence[Resamples]) -> Resamples:
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 

@@ -4,14 +4,14 @@ Every ratio counts 0/0 as 0; ``undefined`` says where that happened to F1.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 Counts = tuple[np.ndarray, np.ndarray, np.ndarray]
 """True positives, false positives, false negatives."""
-Matrix = np.ndarray | sparse.sparray
+Matrix: TypeAlias = np.ndarray | sparse.sparray
 BLOCK = 2**22  # entries of a documents x labels matrix that are held dense together
 
 

@@ -81,4 +81,4 @@ def _cumulate(gains: np.ndarray, labels: int) -> np.ndarray:
 def _expected(gains: np.ndarray, ranks: PositiveRanks, labels: int) -> np.ndarray:
     """The gain of each positive's rank, the mean over the ranks it shares with equal scores."""
     worth = _cumulate(gains, labels)
-    return (worth[ranks.through] - worth[ranks.above]) / (ranks.through - ranks.above)
+    return np.asarray((worth[ranks.through] - worth[ranks.above]) / (ranks.through - ranks.above))

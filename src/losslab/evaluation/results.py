@@ -1,6 +1,7 @@
 """The results of a loss: every metric by seed and over seeds, with bootstrap intervals."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from statistics import fmean, stdev
 from typing import Any
 
@@ -8,10 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.evaluation.bootstrap import Resamples, average_seeds, intervals, resample_metrics
+from losslab.evaluation.bootstrap import Resamples, average_seeds, intervals, resample_rules
 from losslab.evaluation.decision_rules import compare_rules
 from losslab.evaluation.metrics import compute_metrics
 from losslab.evaluation.predictions import Predictions
+
+Metrics = dict[str, float]
 
 
 def evaluate_loss(
@@ -39,40 +42,62 @@ def evaluate_loss(
     the loss's natural threshold, and is None where that is the primary rule or does not exist.
     ``rules`` compares all rules.
     """
-    bootstrap = {"resamples": resamples, "seed": seed, "groups": groups}
-    epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
-
-    def evaluate(rule: str) -> tuple[dict[str, Any], Resamples]:
-        metrics, drawn = {}, []
-        for name, values in zip(predictions.seeds, scores["test"], strict=True):
-            predicted = predictions.of("test", rule, name)
-            threshold = decision_rules["seeds"][name][rule].get("threshold")
-            metrics[name] = {
-                **compute_metrics(targets["test"], values, predicted, groups=groups),
-                **epochs.loc[int(name)].to_dict(),
-                **({} if threshold is None else {"threshold": threshold}),
-            }
-            drawn.append(resample_metrics(targets["test"], values, predicted, **bootstrap))
-        return _summarise(metrics, average_seeds(drawn), confidence)
-
-    summary, averaged = evaluate(predictions.primary)
-    has_own = "own" in predictions.rules and predictions.primary != "own"
+    truth, rules = targets["test"], _reported_rules(predictions)
+    resample = partial(resample_rules, resamples=resamples, seed=seed, groups=groups)
+    drawn = [
+        resample(truth, values, [predictions.of("test", rule, name) for rule in rules])
+        for name, values in zip(predictions.seeds, scores["test"], strict=True)
+    ]
+    averaged = [average_seeds(by_seed) for by_seed in zip(*drawn, strict=True)]
+    summaries: list[dict[str, Any]] = []
+    for rule, part in zip(rules, averaged, strict=True):
+        metrics = _metrics_by_seed(truth, scores["test"], predictions, rule, groups)
+        facts = _training_facts(history, decision_rules["seeds"], rule)
+        by_seed = {name: {**values, **facts[name]} for name, values in metrics.items()}
+        summary = summarise_seeds(list(by_seed.values()))
+        bounds = intervals(part, summary["mean"], confidence)
+        summaries.append({"seeds": by_seed, **summary, "intervals": bounds})
     results = {
         "split": "test",
         "rule": predictions.primary,
-        **summary,
-        "own": evaluate("own")[0] if has_own else None,
+        **summaries[0],
+        "own": summaries[1] if "own" in rules[1:] else None,
         "rules": compare_rules(targets, predictions),
     }
-    return results, averaged
+    return results, averaged[0]
 
 
-def _summarise(
-    seeds: Mapping[str, Mapping[str, float]], resamples: Resamples, confidence: float
-) -> tuple[dict[str, Any], Resamples]:
-    summary = summarise_seeds(list(seeds.values()))
-    bounds = intervals(resamples, summary["mean"], confidence)
-    return {"seeds": seeds, **summary, "intervals": bounds}, resamples
+def _reported_rules(predictions: Predictions) -> list[str]:
+    """The primary rule, and ``own`` if it is another and the loss has it."""
+    own = [rule for rule in predictions.rules if rule == "own" != predictions.primary]
+    return [predictions.primary, *own]
+
+
+def _metrics_by_seed(
+    truth: sparse.csr_array,
+    scores: np.ndarray,
+    predictions: Predictions,
+    rule: str,
+    groups: Mapping[str, Sequence[int]],
+) -> dict[str, Metrics]:
+    return {
+        name: compute_metrics(truth, values, predictions.of("test", rule, name), groups=groups)
+        for name, values in zip(predictions.seeds, scores, strict=True)
+    }
+
+
+def _training_facts(
+    history: pd.DataFrame, decisions: Mapping[str, Mapping[str, Any]], rule: str
+) -> dict[str, Metrics]:
+    """``epochs``, ``best_epoch`` and, if the rule has one, ``threshold`` by seed."""
+    epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
+    return {
+        name: {
+            **epochs.loc[int(name)].to_dict(),
+            **{key: value for key, value in by_rule[rule].items() if key == "threshold"},
+        }
+        for name, by_rule in decisions.items()
+    }
 
 
 def own_results(results: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -80,7 +80,8 @@ def draw_ranks(standings: pd.DataFrame) -> go.Figure:
 
 def _sorted_by(standings: pd.DataFrame, metric: str) -> list[str]:
     rows = standings[standings["metric"] == metric]
-    return rows.sort_values("rank", kind="stable")["loss"].tolist()
+    losses: list[str] = rows.sort_values("rank", kind="stable")["loss"].tolist()
+    return losses
 
 
 def _as_rows(figure: go.Figure, rows: list[str]) -> go.Figure:

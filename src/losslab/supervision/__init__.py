@@ -23,7 +23,6 @@ from losslab.supervision.label_groups import (
     group_by_polarity,
     group_by_prefix,
     group_membership,
-    read_groups,
     tabulate_groups,
 )
 from losslab.supervision.label_smoothing import (
@@ -36,7 +35,8 @@ from losslab.supervision.label_smoothing import (
     smooth_targets,
     tfidf_soft_labels,
 )
-from losslab.supervision.label_statistics import (
+from losslab.supervision.soft_labels import SoftLabels, load_soft_labels, save_soft_labels
+from losslab.supervision.statistics import (
     GROUPS,
     cooccurrence,
     describe_labels,
@@ -45,7 +45,6 @@ from losslab.supervision.label_statistics import (
     rebalancing_mu,
     tabulate_labels,
 )
-from losslab.supervision.soft_labels import SoftLabels, load_soft_labels, save_soft_labels
 from losslab.supervision.word_counts import count_words, find_words
 
 __all__ = [
@@ -74,7 +73,6 @@ __all__ = [
     "load_soft_labels",
     "mean_length",
     "mix_soft_targets",
-    "read_groups",
     "rebalancing_mu",
     "save_soft_labels",
     "select_documents",

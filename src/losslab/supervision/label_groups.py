@@ -1,13 +1,12 @@
 """Groups of similar labels, which ``mask_label`` masks.
 
-A grouping maps a group's name to its labels. Groups from a file may overlap; a label in no group is
+A grouping maps a group's name to its labels. Listed groups may overlap; a label in no group is
 a group of its own.
 """
 
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,28 +84,8 @@ def group_by_communities(
     return groups
 
 
-def read_groups(path: Path) -> dict[str, list[str]]:
-    """Groups from a YAML file: group name, list of labels."""
-    import yaml
-
-    if not path.is_file():
-        raise SupervisionError(f"no file {path}; set label_groups.file")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise SupervisionError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict) or not content:
-        raise SupervisionError(f"{path}: expected a mapping of group names to lists of labels")
-    for name, members in content.items():
-        if not isinstance(members, list) or not all(isinstance(label, str) for label in members):
-            raise SupervisionError(
-                f"{path}, group {name!r}: expected a list of labels, found {members!r}"
-            )
-    return {str(name): list(dict.fromkeys(members)) for name, members in content.items()}
-
-
 def complete_groups(groups: Grouping, labels: Sequence[str], source: str) -> dict[str, list[str]]:
-    """``groups`` with a group for each label in none, which are logged.
+    """``groups`` without repeated labels, and a group for each label in none, which are logged.
 
     Raises:
         SupervisionError: a group has labels that are not among ``labels``.
@@ -122,14 +101,17 @@ def complete_groups(groups: Grouping, labels: Sequence[str], source: str) -> dic
     singles = [label for label in labels if label not in grouped]
     if singles:
         names = ", ".join(singles)
-        logger.info("%s: %d labels in no group, each its own: %s", source, len(singles), names)
+        logger.info(
+            "%s: %d labels in no group, each a group of its own: %s", source, len(singles), names
+        )
     clashes = [name for name in singles if name in groups]
     if clashes:
         raise SupervisionError(
             f"{source}: {', '.join(map(repr, clashes))} is a group and a label outside it; "
             "rename the group"
         )
-    return {name: list(members) for name, members in groups.items()} | {a: [a] for a in singles}
+    listed = {name: list(dict.fromkeys(members)) for name, members in groups.items()}
+    return listed | {label: [label] for label in singles}
 
 
 def group_membership(groups: Grouping, labels: Sequence[str]) -> sparse.csr_array:
