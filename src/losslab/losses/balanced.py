@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss
+from losslab.losses.cross_entropy import BALANCED, Gamma, pointwise
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
-from losslab.losses.pointwise import BALANCED, Gamma, pointwise
 
 EffectiveNumber = Annotated[float, Option("A.1: both datasets", minimum=0, maximum=0.999999)]
 Alpha = Annotated[float, Option("A.1: both datasets", minimum=0)]
