@@ -34,7 +34,7 @@ def _score(teacher: str) -> Node:
             "task": "params:task",
         },
         f"{teacher}_training_logits",
-        name=f"score_training_documents_{teacher.removesuffix("'_loss'")}",
+        name=f"score_training_documents_{teacher}",
     )
 
 
