@@ -1,7 +1,7 @@
-"""Deleting words: length-sorted batches over all documents beside one text at a time, in one run.
+"""Element keywords: throughput of length-sorted batches against one text at a time.
 
 Takes TREC's training questions (``LOSSLAB_MIRROR``), a probe trained with ``bce`` on their frozen
-embeddings, and scores each question with each of its words left out:
+embeddings, and scores each question with each of its words deleted:
 
     python benchmarks/element_keywords.py             # --alone: how many texts to time one by one
 """
@@ -17,8 +17,9 @@ import torch
 from scipy import sparse
 
 from losslab.data import encode_labels, label_space
-from losslab.features.encoder import embed_texts, encoder_tokenizer
-from losslab.features.tokens import tokenise
+from losslab.features.compute import embed_texts
+from losslab.features.encoder import encoder_tokenizer
+from losslab.features.tokens import tokenize
 from losslab.losses import build_loss
 from losslab.models.probe import Probe
 from losslab.parameters import EncoderSettings
@@ -28,11 +29,11 @@ ENCODER = EncoderSettings(
     backbone="minilm", pooling="mean", max_length=64, truncation="head", dropout=0.1
 )
 TOKENIZER = encoder_tokenizer(ENCODER.backbone, ENCODER.max_length)
-T = 0.5
+MIN_PROBABILITY_DROP = 0.5
 
 
 def embed(texts: list[str], batch_size: int = 32) -> np.ndarray:
-    return embed_texts(tokenise(texts, TOKENIZER, ENCODER), ENCODER, batch_size=batch_size)
+    return embed_texts(tokenize(texts, TOKENIZER, ENCODER), ENCODER, batch_size=batch_size)
 
 
 def read_questions(archive: Path) -> tuple[list[str], list[str]]:
@@ -45,7 +46,9 @@ def read_questions(archive: Path) -> tuple[list[str], list[str]]:
 def train_probe(embeddings: np.ndarray, targets: sparse.csr_array, epochs: int = 60) -> Probe:
     torch.manual_seed(1)
     features, truth = torch.from_numpy(embeddings), torch.from_numpy(targets.toarray()).float()
-    model = Probe(width=features.shape[1], labels=truth.shape[1], hidden=256, dropout=0.1)
+    model = Probe(
+        embedding_dim=features.shape[1], num_labels=truth.shape[1], hidden_dim=256, dropout=0.1
+    )
     optimizer, loss = torch.optim.AdamW(model.parameters(), lr=1e-3), build_loss("bce")
     for _ in range(epochs):
         for rows in torch.randperm(len(features)).split(32):
@@ -63,8 +66,10 @@ def probabilities(model: Probe, embeddings: np.ndarray) -> np.ndarray:
 def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--alone", type=int, default=2000, help="texts to score one at a time")
-    parser.add_argument("--documents", type=int, default=None, help="search at most so many")
-    chosen = parser.parse_args()
+    parser.add_argument(
+        "--documents", type=int, default=None, help="documents to search; default: all"
+    )
+    options = parser.parse_args()
     texts, labels = read_questions(Path(os.environ["LOSSLAB_MIRROR"]) / "trec.tar.xz")
     targets = encode_labels([[label] for label in labels], label_space([[x] for x in labels]))
     embeddings = embed(texts)
@@ -78,19 +83,25 @@ def main() -> None:
     _, vocabulary = count_words(texts)
     before = probabilities(model, embeddings)
     start = perf_counter()
-    found = find_element_keywords(
-        texts, targets, before, score_texts, vocabulary, t=T, documents=chosen.documents
+    keywords = find_element_keywords(
+        texts,
+        targets,
+        before,
+        score_texts,
+        vocabulary,
+        min_probability_drop=MIN_PROBABILITY_DROP,
+        max_documents=options.documents,
     )
-    together = len(shortened) / (perf_counter() - start)
-    rows = np.random.default_rng(0).choice(len(shortened), chosen.alone, replace=False)
+    batched = len(shortened) / (perf_counter() - start)
+    rows = np.random.default_rng(0).choice(len(shortened), options.alone, replace=False)
     alone = time_one_by_one(model, [shortened[row] for row in rows])
-    print(found.account)
-    print(f"together {together:.0f} texts/s, one at a time {alone:.0f} texts/s")
-    print(f"ratio {together / alone:.1f} (wanted: 3)")
+    print(keywords.record)
+    print(f"batched {batched:.0f} texts/s, one at a time {alone:.0f} texts/s")
+    print(f"ratio {batched / alone:.1f} (target: 3)")
 
 
 def time_one_by_one(model: Probe, texts: list[str]) -> float:
-    """Texts a second in batches of one, in the order of the documents; the encoder is loaded once."""
+    """Texts per second in batches of one; the encoder is loaded once."""
     start = perf_counter()
     probabilities(model, embed(texts, batch_size=1))
     return len(texts) / (perf_counter() - start)

@@ -1,8 +1,8 @@
-"""What preparing a corpus of PubMed's size costs, step by step, in seconds and peak memory.
+"""Time and peak memory of preparing a corpus of PubMed's size, step by step.
 
 Simulates 225,000 documents x 18,211 labels x 12.3 labels per document, Zipf-like, as lists of names
 as a reader would give them, with texts of 150 words, and runs every step from rare labels to the
-saved co-occurrence: ``python benchmarks/label_statistics.py``. Under 5 minutes and 4 GB are promised.
+saved co-occurrence: ``python benchmarks/label_statistics.py``. Limits: 5 minutes, 4 GB.
 """
 
 import resource
@@ -17,16 +17,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.data import SPLITS, assign_splits, drop_rare_labels
+from losslab.data import SPLITS, assign_splits, drop_rare_labels, split_rows
 from losslab.datasets import JSONDataset, SparseMatrixDataset
 from losslab.datasets.validators import check_split_documents, check_targets
 from losslab.parameters import FrequencyGroupSettings
-from losslab.pipelines.prepare.nodes import encode_targets
-from losslab.pipelines.targets.nodes import (
-    compute_label_statistics,
-    count_cooccurrence,
-    describe_corpus,
-)
+from losslab.pipelines.data.nodes import describe_corpus, encode_label_sets
+from losslab.pipelines.supervision.nodes import compute_label_statistics, count_cooccurrence
 
 DOCUMENTS, LABELS, PER_DOCUMENT = 225_000, 18_211, 12.3
 GROUPS = FrequencyGroupSettings(head_min=50, tail_max=15)
@@ -68,22 +64,22 @@ def prepare(parsed: pd.DataFrame, folder: Path) -> None:
     documents = timed("split, stratified", assign_splits, parsed, validation=0.1, test=0.1, seed=0)
     timed("split, by hash", assign_splits, parsed, validation=0.1, test=0.1, by="hash", seed=0)
     timed("check documents", check_split_documents, documents)
-    names, targets = timed("label space, targets", encode_targets, documents, "multi")
+    names, targets = timed("label space, targets", encode_label_sets, documents, "multi")
     timed("check targets", check_targets, targets)
     statistics, _ = timed(
         "statistics, label table", compute_label_statistics, targets, names, documents, GROUPS
     )
-    notes = {"notes": {}, "rejected": {}, "left_out": {}}
+    notes = {"notes": {}, "rejected": {}, "excluded": {}}
     done = {"dropped_labels": {}, "documents_undersampled": 0}
     timed("corpus table, summary", describe_corpus, documents, targets, notes, done)
-    together = timed("co-occurrence", count_cooccurrence, targets, documents)
-    for name, matrix in {"targets": targets, "co-occurrence": together}.items():
+    pairs = timed("co-occurrence", count_cooccurrence, targets, documents)
+    for name, matrix in {"targets": targets, "co-occurrence": pairs}.items():
         file = SparseMatrixDataset(filepath=str(folder / f"{name}.npz"))
         timed(f"save {name}", file.save, matrix)
         timed(f"load {name}", file.load)
     timed("save statistics", JSONDataset(filepath=str(folder / "s.json")).save, statistics)
-    sizes = ", ".join(f"{name} {(documents['split'] == name).sum():,}" for name in SPLITS)
-    print(f"{sizes}; {targets.nnz:,} labels carried, {together.nnz:,} pairs occur together")
+    sizes = ", ".join(f"{name} {len(split_rows(documents, name)):,}" for name in SPLITS)
+    print(f"{sizes}; {targets.nnz:,} labels carried, {pairs.nnz:,} co-occurring pairs")
 
 
 def main() -> None:

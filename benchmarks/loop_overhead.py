@@ -1,7 +1,7 @@
-"""What our training loop costs over a bare one, on steps so small that little else counts.
+"""Overhead of the trainer over a bare PyTorch loop, on steps so small that little else counts.
 
-Trains the same probe on batches of the same size for the same epochs, validation after each, taking
-turns, and prints the ratio of the best times: ``python benchmarks/loop_overhead.py``.
+Trains the same probe on batches of the same size for the same epochs, with validation, in turns, and
+prints the ratio of the best times: ``python benchmarks/loop_overhead.py``.
 """
 
 from pathlib import Path
@@ -19,16 +19,12 @@ from losslab.training.batches import SplitDataset
 from losslab.training.fit import fit
 from losslab.training.network import ModelWithLoss
 
-ROWS, WIDTH, LABELS, EPOCHS, BATCH, ROUNDS = 640, 384, 33, 30, 32, 3
+ROWS, EMBEDDING_DIM, LABELS, EPOCHS, BATCH, ROUNDS = 640, 384, 33, 30, 32, 3
 GRID = threshold_grid(0.4, 0.6, 0.01)
-CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
-BUDGET = TrainingSettings(
-    **{
-        **yaml.safe_load(CONF.read_text())["recipes"]["probe"]["training"],
-        "epochs": EPOCHS,
-        "patience": EPOCHS,
-        "batch_size": BATCH,
-    }
+CONF = Path(__file__).parents[1] / "conf/base/parameters_training.yml"
+SETTINGS = TrainingSettings(
+    **yaml.safe_load(CONF.read_text())["recipes"]["probe"]["training"]
+    | {"epochs": EPOCHS, "patience": EPOCHS, "batch_size": BATCH}
 )
 
 
@@ -37,23 +33,31 @@ def judge(targets: np.ndarray, scores: np.ndarray) -> dict[str, float]:
 
 
 def make_model() -> Probe:
-    return Probe(width=WIDTH, labels=LABELS, hidden=256, dropout=0.1)
+    return Probe(embedding_dim=EMBEDDING_DIM, num_labels=LABELS, hidden_dim=256, dropout=0.1)
 
 
 def make_documents(rows: int) -> SplitDataset:
     random = np.random.default_rng(0)
-    features = random.normal(size=(rows, WIDTH)).astype(np.float32)
+    features = random.normal(size=(rows, EMBEDDING_DIM)).astype(np.float32)
     targets = (random.random((rows, LABELS)) < 0.1).astype(np.float32)
     return SplitDataset({"embeddings": features}, targets, np.arange(rows))
 
 
 def make_network() -> ModelWithLoss:
-    return ModelWithLoss(make_model(), build_loss("bce"), regularizers=BUDGET.regularizers)
+    return ModelWithLoss(make_model(), build_loss("bce"), regularizers=SETTINGS.regularizers)
 
 
 def time_fit(train: SplitDataset, validation: SplitDataset) -> float:
     start = perf_counter()
-    fit(make_network, train, validation, budget=BUDGET, judge=judge, name="bce", seed=1)
+    fit(
+        make_network,
+        train,
+        validation,
+        settings=SETTINGS,
+        compute_metrics=judge,
+        name="bce",
+        seed=1,
+    )
     return perf_counter() - start
 
 

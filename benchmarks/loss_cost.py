@@ -3,11 +3,15 @@
 ``python benchmarks/loss_cost.py [--markdown]``. One thread, float32, 32 documents with 12 positives
 each; the best of 20 interleaved runs; memory beyond the inputs, from the profiler's record of
 allocations. ``zlpr_rdrop`` is compared with BCE over both of its passes.
+
+``--gradients`` compares the losses whose gradient is written down with the same equation left to
+autograd: how many times longer that takes.
 """
 
 import argparse
 import warnings
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -15,11 +19,18 @@ import torch
 from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses import LOSSES, LabelStatistics, build_loss
+from losslab.losses.asymmetric import asymmetric
+from losslab.losses.pairs import hinge_pairs, pair_logsumexp
+from losslab.losses.pointwise import pointwise
+from losslab.losses.zlpr import threshold_ranking
 
 DOCUMENTS, POSITIVES, ROUNDS = 32, 12, 20
 SIZES = (90, 618, 18211)
 TIME_LIMIT = {"ranking": 12.0, "warp": 12.0, "zlpr_rdrop": 8.0}
 MEMORY_LIMIT = 6.0
+GRADIENT_SIZES = (100, 1000, 5000, 20000)
+Step = Callable[[], None]
+Function = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def make_batch(labels: int) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]]:
@@ -38,18 +49,37 @@ def make_batch(labels: int) -> tuple[torch.Tensor, torch.Tensor, dict[str, Any]]
     return logits, targets, context
 
 
-def make_steps(labels: int) -> dict[str, Callable[[], None]]:
+def make_step(loss: Callable[..., torch.Tensor], logits: torch.Tensor, *inputs: Any) -> Step:
+    """A forward and backward pass; ``inputs`` are targets and context."""
+    context = inputs[1] if len(inputs) > 1 else {}
+
+    def run() -> None:
+        leaf = logits.detach().requires_grad_()
+        if "second_logits" in context:
+            context["second_logits"].grad = None
+        loss(leaf, *inputs).backward()
+
+    return run
+
+
+def best_times(steps: dict[Any, Step], rounds: int = ROUNDS) -> dict[Any, float]:
+    """The shortest time of each step over interleaved runs."""
+    times = dict.fromkeys(steps, float("inf"))
+    for _ in range(rounds):
+        for name, step in steps.items():
+            start = perf_counter()
+            step()
+            times[name] = min(times[name], perf_counter() - start)
+    return times
+
+
+def make_steps(labels: int) -> dict[str, Step]:
     """A forward and backward pass of each loss, and of fused BCE, on one batch."""
     logits, targets, context = make_batch(labels)
     statistics = LabelStatistics([1 + c % 40 for c in range(labels)], 1000, mu=0.3)
 
-    def step(loss: Callable[..., torch.Tensor], *inputs: Any) -> Callable[[], None]:
-        def run() -> None:
-            leaf = logits.detach().requires_grad_()
-            context["second_logits"].grad = None
-            loss(leaf, targets, *inputs).backward()
-
-        return run
+    def step(loss: Callable[..., torch.Tensor], *inputs: Any) -> Step:
+        return make_step(loss, logits, targets, *inputs)
 
     steps = {"bce, fused": step(F.binary_cross_entropy_with_logits)}
     for name, loss in LOSSES.items():
@@ -77,7 +107,71 @@ def all_pairs(ranked: bool) -> Callable[..., torch.Tensor]:
     return loss
 
 
-def peak_memory(step: Callable[[], None]) -> int:
+def plain_pointwise(
+    logits: torch.Tensor,
+    targets: torch.Tensor,
+    *,
+    gamma: float = 0.0,
+    weight: torch.Tensor | float = 1.0,
+    bias: torch.Tensor | float = 0.0,
+    negative_scale: float = 1.0,
+) -> torch.Tensor:
+    """The equation of the pointwise and balanced losses."""
+    positive, shifted = targets > 0, logits - bias
+    wrongness = torch.where(positive, -shifted, negative_scale * shifted)
+    entries = weight * F.softplus(wrongness)
+    if gamma:
+        entries = torch.sigmoid(wrongness) ** gamma * entries
+    return torch.where(positive, entries, entries / negative_scale).mean()
+
+
+def plain_asymmetric(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The equation of the asymmetric loss at its defaults."""
+    clipped = (torch.sigmoid(logits) - 0.05).clamp_min(0)
+    negatives = clipped.square().square() * -torch.log1p(-clipped)
+    return torch.where(targets > 0, F.softplus(-logits), negatives).mean()
+
+
+def plain_sums(logits: torch.Tensor, targets: torch.Tensor, *, anchor: bool) -> torch.Tensor:
+    """The equation of ZLPR (with an anchor at zero) and BP-MLL (without)."""
+    below = (-logits).masked_fill(targets == 0, -torch.inf)
+    above = logits.masked_fill(targets > 0, -torch.inf)
+    if anchor:
+        below, above = (F.pad(part, (1, 0)) for part in (below, above))
+    return (torch.logsumexp(below, dim=1) + torch.logsumexp(above, dim=1)).mean()
+
+
+def compare_gradients(labels: int) -> dict[str, float]:
+    """The time of the plain equation under autograd over that of the written gradient, by loss."""
+    logits, targets, _ = make_batch(labels)
+    weight, bias = torch.rand(DOCUMENTS, labels), torch.randn(labels)
+    options: dict[str, dict[str, Any]] = {
+        "focal": {"gamma": 2.0},
+        "cb": {"gamma": 2.0, "weight": weight[0]},
+        "db_0fl": {"weight": weight, "bias": bias, "negative_scale": 2.0},
+        "db": {"gamma": 2.0, "weight": weight, "bias": bias, "negative_scale": 2.0},
+        "mask_label": {"weight": weight},
+    }
+    pairs: dict[str, tuple[Function, Function]] = {
+        name: (partial(pointwise, **given), partial(plain_pointwise, **given))
+        for name, given in options.items()
+    }
+    pairs["asl"] = partial(asymmetric, gamma_pos=0.0, gamma_neg=4.0, clip=0.05), plain_asymmetric
+    pairs["bpmll"] = lambda z, y: pair_logsumexp(z, y)[0].mean(), partial(plain_sums, anchor=False)
+    pairs["zlpr"] = lambda z, y: threshold_ranking(z, y).mean(), partial(plain_sums, anchor=True)
+    if labels <= 1000:
+        for name, ranked in (("ranking", False), ("warp", True)):
+            pairs[name] = partial(hinge_pairs, margin=1.0, ranked=ranked), all_pairs(ranked)
+    steps = {
+        (name, way): make_step(function, logits, targets)
+        for name, ways in pairs.items()
+        for way, function in zip(("written", "recorded"), ways, strict=True)
+    }
+    times = best_times(steps, rounds=3 * ROUNDS)
+    return {name: times[name, "recorded"] / times[name, "written"] for name in pairs}
+
+
+def peak_memory(step: Step) -> int:
     """The most bytes a step holds at once beyond what was there before it."""
     with torch.profiler.profile(
         activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True
@@ -95,12 +189,7 @@ def peak_memory(step: Callable[[], None]) -> int:
 def measure(labels: int) -> dict[str, tuple[float, float]]:
     """Time and memory of each loss over those of fused BCE."""
     steps = make_steps(labels)
-    times = dict.fromkeys(steps, float("inf"))
-    for _ in range(ROUNDS):
-        for name, step in steps.items():
-            start = perf_counter()
-            step()
-            times[name] = min(times[name], perf_counter() - start)
+    times = best_times(steps)
     memory = {name: peak_memory(step) for name, step in steps.items()}
     passes = {"zlpr_rdrop": 2}
     return {
@@ -115,9 +204,20 @@ def measure(labels: int) -> dict[str, tuple[float, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--markdown", action="store_true", help="print a table for the docs")
-    markdown = parser.parse_args().markdown
+    parser.add_argument("--gradients", action="store_true", help="compare with autograd")
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    if arguments.gradients:
+        for labels in GRADIENT_SIZES:
+            ratios = compare_gradients(labels)
+            print(f"C={labels}:", ", ".join(f"{name} {x:.2f}" for name, x in ratios.items()))
+    else:
+        print_costs(arguments.markdown)
+
+
+def print_costs(markdown: bool) -> None:
+    """A table of all losses, and which of them are over their limit."""
     ratios = {labels: measure(labels) for labels in SIZES}
     edge = "| " if markdown else ""
     head = ["loss", *(f"{kind}, C={labels}" for labels in SIZES for kind in ("time", "memory"))]

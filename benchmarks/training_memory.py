@@ -3,9 +3,9 @@
     python benchmarks/training_memory.py --max-length 256
 
 Documents are made of random tokens, their lengths vary as those of abstracts do and a fifth is
-cut at the maximum: batches of many sizes leave gaps in memory that batches of one (``--full``: all
-at the maximum) do not, and gaps may add up: the peak after a quarter of the steps is printed, too.
-1,000 documents are validated. Figures are those of the whole process, Python and libraries included.
+truncated at the maximum: batches of many sizes fragment memory, batches of one size (``--full``: all
+at the maximum) do not. The peak after a quarter of the steps shows whether it grows. 1,000 documents
+are validated. Printed: peak resident set size of the process.
 """
 
 import resource
@@ -20,13 +20,13 @@ from scipy import sparse
 
 from losslab.evaluation import judge_epoch, threshold_grid
 from losslab.losses import LabelStatistics, build_loss
-from losslab.models.build import build_model
-from losslab.parameters.training import TransformerRecipe
+from losslab.models.text_model import build_model
+from losslab.parameters import Recipe
 from losslab.training.batches import SplitDataset
-from losslab.training.loop import Loop
 from losslab.training.network import ModelWithLoss
+from losslab.training.trainer import Trainer
 
-CONF = Path(__file__).parents[1] / "conf/base/parameters_losses.yml"
+CONF = Path(__file__).parents[1] / "conf/base/parameters_training.yml"
 LABELS, DOCUMENTS, PER_DOCUMENT, BATCH, STEPS = 18_211, 20_000, 16, 32, 160
 VALIDATED = 1_000
 
@@ -37,7 +37,7 @@ def make_lengths(max_length: int, *, full: bool, random: np.random.Generator) ->
     return np.full(DOCUMENTS, max_length) if full else drawn.clip(8, max_length)
 
 
-def make_documents(max_length: int, *, full: bool) -> tuple[Documents, Documents]:
+def make_documents(max_length: int, *, full: bool) -> tuple[SplitDataset, SplitDataset]:
     """Random tokens and labels to train on, which would take 1.5 GB as a matrix, and to validate."""
     random = np.random.default_rng(0)
     rows = np.repeat(np.arange(DOCUMENTS), PER_DOCUMENT)
@@ -60,27 +60,27 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="all documents at the maximum length")
     parser.add_argument("--loss", default="bce")
     chosen = parser.parse_args()
-    settings = yaml.safe_load(CONF.read_text())["recipes"]["minilm"]
-    recipe = TransformerRecipe(**{**settings, "max_length": chosen.max_length})
+    conf = yaml.safe_load(CONF.read_text())["recipes"]["minilm"]
+    conf["model"]["max_length"] = chosen.max_length
+    recipe = Recipe(name="minilm", **conf)
     documents, validation = make_documents(chosen.max_length, full=chosen.full)
     before = peak()
     torch.manual_seed(0)
     counts = LabelStatistics(range(1, LABELS + 1), DOCUMENTS, 0.5)
     network = ModelWithLoss(
-        build_model(recipe, {}, labels=LABELS),
+        build_model(recipe.model, {}, num_labels=LABELS),
         build_loss(chosen.loss, counts),
         regularizers=recipe.training.regularizers,
     )
-    loop = Loop(
-        network, documents, budget=recipe.training, batch_size=BATCH, seed=0, title=chosen.loss
+    trainer = Trainer(
+        network, documents, settings=recipe.training, batch_size=BATCH, seed=0, title=chosen.loss
     )
-    (batches,) = loop.parts()
-    with loop.memory:
-        loop.train_on(batches[: STEPS // 4], 0)
-        early = peak()
-        loop.train_on(batches[STEPS // 4 : STEPS], 0)
-        trained = peak()
-        loop.evaluate(validation, partial(judge_epoch, grid=threshold_grid(0.3, 0.7, 0.01)))
+    (batches,) = trainer.epoch_parts()
+    trainer.train_on(batches[: STEPS // 4], 0)
+    early = peak()
+    trainer.train_on(batches[STEPS // 4 : STEPS], 0)
+    trained = peak()
+    trainer.evaluate(validation, partial(judge_epoch, grid=threshold_grid(0.3, 0.7, 0.01)))
     print(f"{chosen.loss}, {chosen.max_length} tokens, {LABELS:,} labels, batches of {BATCH}:")
     print(f"peak {early:.2f} GB after {STEPS // 4} steps, {before:.2f} before the model was made")
     print(f"peak {trained:.2f} GB after {STEPS} steps")

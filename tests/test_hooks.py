@@ -23,10 +23,12 @@ from kedro.runner import SequentialRunner
 from mlflow.tracking import MlflowClient
 from pydantic import BaseModel
 
-from losslab.hooks import Summary, Tracking
+from losslab.hooks import PipelineSelection, Summary, Tracking
 from losslab.training.events import EpochEnded, TrainingStarted, publish
 
 PARAMETERS = """
+task: multi
+losses: [bce, db]
 dataset: cwe
 recipe: {name: probe, training: {epochs: 4}}
 seed: 1
@@ -37,7 +39,8 @@ METRICS = {
     "mean": defaultdict(lambda: 0.5),
     "std": defaultdict(lambda: None),
     "intervals": {"macro_f1": {"low": 0.4, "high": 0.6}},
-    "rules": {"own": {"test": {"macro_f1": 0.45}}},
+    "own": {"seeds": {"1": {"macro_f1": 0.45}}},
+    "rules": {"top_k": {"test": {"macro_f1": 0.35}}},
 }
 CONF = Path(__file__).parents[1] / "conf/base/mlflow.yml"
 
@@ -72,7 +75,7 @@ def interrupt(model: str) -> None:
 
 
 TRAIN = Node(train, "params:recipe", "model", name="train")
-EVALUATE = Node(evaluate, ["model", "params:recipe"], "db_loss.metrics", name="evaluate")
+EVALUATE = Node(evaluate, ["model", "params:recipe"], "db_loss_metrics", name="evaluate")
 FAIL = Node(fail, "model", None, name="fail")
 INTERRUPT = Node(interrupt, "model", None, name="interrupt")
 
@@ -134,7 +137,7 @@ class Project:
 
     def _catalog(self) -> DataCatalog:
         recipe = Recipe(name="probe", training=Budget(epochs=4))
-        data = {"params:recipe": recipe, "db_loss.thresholds": {"1": 0.5}}
+        data = {"params:recipe": recipe, "db_loss_decision_rules": {"seeds": {}}}
         return DataCatalog({name: MemoryDataset(value) for name, value in data.items()})
 
 
@@ -168,9 +171,12 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
         "test/macro_f1": 0.5,
         "test/macro_f1_low": 0.4,
         "test/macro_f1_high": 0.6,
-        "test/rules/own/macro_f1": 0.45,
+        "test/own/macro_f1": 0.45,
+        "test/rules/top_k/macro_f1": 0.35,
     }
     assert child.data.params == {
+        "task": "multi",
+        "losses": "['bce', 'db']",
         "dataset": "cwe",
         "recipe.name": "probe",
         "recipe.training.epochs": "4",
@@ -282,6 +288,16 @@ def test_server_that_is_back_is_used_by_the_next_run_of_the_process(project, sto
         project.run(server.url, TRAIN, EVALUATE)
     project.run(store, TRAIN, EVALUATE)
     assert set(statuses(store).values()) == {"FINISHED"}
+
+
+def test_failing_server_does_not_skip_the_selection_of_pipelines(project, monkeypatch):
+    registry: dict[str, Pipeline] = {}
+    monkeypatch.setattr("losslab.hooks.pipelines", registry)
+    project.hooks.insert(0, PipelineSelection())
+    with serve(FakeServer("500", "")) as server:
+        project.run(server.url, TRAIN, EVALUATE)
+    assert server.failed
+    assert "__default__" in registry
 
 
 def test_errors_of_other_hooks_are_not_swallowed(project, store):

@@ -49,12 +49,12 @@ def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, 
     training.kill()
     training.communicate(timeout=60)
     assert "RUNNING" in statuses(project).values()
-    done = kedro("run", "--env=test", "--pipelines=prepare")
+    done = kedro("run", "--env=test", "--pipelines=data")
     assert done.returncode == 0, done.stderr
     assert statuses(project) == {
         "db_loss (cwe, probe)": "KILLED",
         "db_loss seed 1 (cwe, probe)": "KILLED",
-        "prepare (cwe, probe)": "FINISHED",
+        "data (cwe, probe)": "FINISHED",
     }
 
 

@@ -1,6 +1,6 @@
-"""Writes the datasets of docs/data.md from the sources, the readers' options and the environments.
+"""Writes the datasets of docs/data.md from the sources, the readers' options and conf/datasets.
 
-``python tools/data_docs.py`` rewrites what stands between the marks; a test compares the two.
+``python tools/data_docs.py`` rewrites the part between the marks; a test compares the two.
 """
 
 import re
@@ -17,6 +17,7 @@ from losslab.data.readers import reader_options
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "data.md"
 MARKS = re.compile(r"(<!-- datasets -->\n).*(<!-- /datasets -->)", flags=re.DOTALL)
+LISTED_GROUPS = "label_groups.groups"
 
 
 def main() -> None:
@@ -24,23 +25,23 @@ def main() -> None:
 
 
 def render(current: str) -> str:
-    """The page with the sections of all datasets."""
+    """The page with a section per dataset."""
     sections = "\n".join(describe(name, source) for name, source in SOURCES.items())
     return MARKS.sub(lambda marks: f"{marks[1]}\n{sections}\n{marks[2]}", current)
 
 
 def describe(name: str, source: Source) -> str:
-    """The section of a dataset: what it is, how to get it, how to read it, what is set for it."""
+    """The section of a dataset: description, licence, download, reader options, settings."""
     parts = [f"### {name}\n", f"{_sentence(source.about)} Licence: {source.licence}.\n"]
-    parts += [_way(name, source), _options(name), _environment(name)]
+    parts += [_download_or_steps(name, source), _options(name), _settings(name)]
     return "\n".join(part for part in parts if part)
 
 
-def _way(name: str, source: Source) -> str:
+def _download_or_steps(name: str, source: Source) -> str:
     if source.ready:
         return f"Nothing to fetch: it {'is ' * source.ready.startswith('made')}{source.ready}.\n"
     if source.downloads:
-        lines = [f"`kedro fetch {name}` gets\n", *map(_download, source.downloads)]
+        lines = [f"`kedro fetch {name}` downloads\n", *map(_download, source.downloads)]
     else:
         steps = [step.format(folder=f"`data/01_raw/{name}/`") for step in source.steps]
         lines = ["By hand:\n", *(f"{number}. {step}" for number, step in enumerate(steps, 1))]
@@ -48,39 +49,45 @@ def _way(name: str, source: Source) -> str:
 
 
 def _download(wanted: Download) -> str:
-    pinned = f"sha256 `{wanted.sha256}`" if wanted.sha256 else "sha256 not known beforehand"
-    return f"- `{wanted.name}` from {' or '.join(f'<{a}>' for a in wanted.addresses)}; {pinned}"
+    digest = f"sha256 `{wanted.sha256}`" if wanted.sha256 else "sha256 unknown, logged"
+    return f"- `{wanted.name}` from {' or '.join(f'<{a}>' for a in wanted.addresses)}; {digest}"
 
 
 def _options(name: str) -> str:
     fields = reader_options(name).model_fields
-    told = [_option(option, field) for option, field in fields.items()]
-    return f"Options of its reader: {', '.join(told)}.\n" if told else ""
+    options = [_option(option, field) for option, field in fields.items()]
+    return f"Options of its reader: {', '.join(options)}.\n" if options else ""
 
 
 def _option(name: str, field: FieldInfo) -> str:
-    """The option with its default, and what else there is to choose from."""
+    """An option with its default and its other choices."""
     default = "null" if field.default is None else field.default
     choices = [value for value in get_args(field.annotation) if isinstance(value, str)]
     others = ", ".join(value for value in choices if value != default)
     return f"`corpus.{name}={default}`" + f" (or {others})" * bool(others)
 
 
-def _environment(name: str) -> str:
-    file = ROOT / "conf" / name / "parameters.yml"
-    if not file.exists():
-        return ""
-    values = yaml.safe_load(file.read_text(encoding="utf-8"))
-    settings = ", ".join(f"`{path}={value}`" for path, value in _flat(values))
-    return f"`--env={name}` sets {settings}.\n"
+def _settings(name: str) -> str:
+    """What ``conf/datasets/<name>.yml`` sets."""
+    file = ROOT / "conf" / "datasets" / f"{name}.yml"
+    values = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
+    settings = ", ".join(_setting(path, value) for path, value in _flat(values or {}))
+    return f"`--dataset={name}` sets {settings}.\n" if settings else ""
+
+
+def _setting(path: str, value: Any) -> str:
+    if path == LISTED_GROUPS:
+        return f"`{path}` ({len(value)} groups)"
+    return f"`{path}={'null' if value is None else value}`"
 
 
 def _flat(tree: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, value in tree.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
+        path = f"{prefix}{key}"
+        if isinstance(value, dict) and path != LISTED_GROUPS:
+            yield from _flat(value, f"{path}.")
         else:
-            yield f"{prefix}{key}", value
+            yield path, value
 
 
 def _sentence(words: str) -> str:

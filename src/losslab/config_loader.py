@@ -110,7 +110,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
         if self.dataset not in self.datasets:
             raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets))
         environment = self.env or self.default_run_env
-        layers = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
+        layers: list[Any] = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
         if environment != self.base_env:
             layers.append(self._folder(environment))
         for layer in layers:

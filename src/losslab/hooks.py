@@ -52,7 +52,7 @@ Wrapper = Generator[None, Any, Any]
 class PipelineSelection:
     """Fits the registry to the run: losses of the dataset's task, a report on the chosen ones."""
 
-    @hook_impl
+    @hook_impl(tryfirst=True)  # a hook that fails, as the plugin's may, skips those after it
     def after_context_created(self, context: KedroContext) -> None:
         """Replace pipelines before Kedro picks from them; a registry cannot know the parameters."""
         parameters = context.config_loader["parameters"]
@@ -189,7 +189,7 @@ class Tracking:
             params = self._training_params(event.loss, event.seed)
             self._runs.start(event.loss, event.seed, params)
         else:
-            metrics = {name.replace("_", "/", 1): value for name, value in event.figures.items()}
+            metrics = {name.replace("_", "/", 1): value for name, value in event.metrics.items()}
             self._runs.log_metrics(event.loss, event.seed, event.evaluation, metrics)
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
@@ -219,7 +219,11 @@ class Tracking:
         for name, seed_metrics in metrics["seeds"].items():
             seed = int(name)
             runs.start(loss, seed, {"loss": loss, "seed": seed})  # unless it trained in this run
-            test_metrics = {f"test/{metric}": value for metric, value in seed_metrics.items()}
+            own_metrics = metrics["own"]["seeds"][name] if metrics["own"] else {}
+            test_metrics = {
+                **{f"test/{metric}": value for metric, value in seed_metrics.items()},
+                **{f"test/own/{metric}": value for metric, value in own_metrics.items()},
+            }
             runs.log_metrics(loss, seed, 0, test_metrics | _metrics_over_seeds(metrics))
             runs.log_artifact(rules, "decision_rules.json", (loss, seed))
             runs.finish(loss, seed, "FINISHED")

@@ -7,6 +7,7 @@ from pathlib import Path
 from kedro.utils import find_kedro_project
 
 os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")  # its import overrides conf/logging.yml
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
 warnings.filterwarnings(  # omegaconf, on Kedro and kedro-mlflow

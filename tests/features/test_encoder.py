@@ -8,20 +8,27 @@ from tiny_encoder import write_encoder
 from transformers import AutoModel, DebertaV2Config, MPNetConfig, RobertaConfig
 
 from losslab.errors import EncoderError
-from losslab.features.encoder import embed_texts, encoder_tokenizer, minilm_folder, pool
-from losslab.features.tokens import tokenise
-from losslab.models import encoder
+from losslab.features import encoder
+from losslab.features.compute import embed_texts
+from losslab.features.encoder import encoder_tokenizer, minilm_folder, pool
+from losslab.features.tokens import tokenize
 from losslab.parameters import ProbeSettings
 
 TEXTS = ["A buffer overflows.", "short", "The password is stored in plain text, for all to read."]
 SETTINGS = ProbeSettings(
-    backbone="minilm", pooling="mean", max_length=32, truncation="head", hidden=0, dropout=0.0
+    kind="probe",
+    backbone="minilm",
+    pooling="mean",
+    max_length=32,
+    truncation="head",
+    hidden_dim=0,
+    dropout=0.0,
 )
 
 
 def embed(texts, **options):
     tokenizer = encoder_tokenizer("minilm", SETTINGS.max_length)
-    return embed_texts(tokenise(texts, tokenizer, SETTINGS), SETTINGS, **options)
+    return embed_texts(tokenize(texts, tokenizer, SETTINGS), SETTINGS, **options)
 
 
 @pytest.fixture(scope="module")

@@ -234,6 +234,21 @@ def test_figures_follow_the_losses_that_are_ticked(opened):
     assert rows == ["warp"]
 
 
+def test_figure_is_downloaded_as_a_png_in_three_times_the_pixels_of_the_screen(opened, tmp_path):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    opened.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    draw_everything(opened)
+    click(opened, "#ranks .modebar-btn")
+    file = tmp_path / "ranks.png"
+    WebDriverWait(opened, PATIENCE).until(lambda _: file.exists())
+    width = opened.execute_script("return document.getElementById('ranks')._fullLayout.width")
+    header = file.read_bytes()[:20]
+    assert header.startswith(b"\x89PNG")
+    assert int.from_bytes(header[16:20]) == int(3 * width)
+
+
 def test_scatter_shows_the_two_losses_that_are_chosen(opened):
     script = """
     const select = document.getElementById("scatter-x");

@@ -11,15 +11,16 @@ from scipy import sparse
 
 from losslab.errors import SupervisionError
 from losslab.supervision import (
-    check_labels_have_words,
     count_words,
     document_label_relevance,
     from_relevance,
     keyword_soft_labels,
     mean_length,
+    tabulate_keywords,
     tfidf_document_relevance,
     tfidf_label_relevance,
     tfidf_soft_labels,
+    word_contributions,
     word_document_relevance,
     word_label_relevance,
 )
@@ -158,14 +159,36 @@ def test_nothing_widens_on_the_way_to_soft_labels():
     assert soft(np.arange(6)).dtype == np.float32
 
 
-def test_labels_without_documents_are_named():
-    targets = sparse.csr_array([[1, 0, 0]] * 6)
-    with pytest.raises(
-        SupervisionError, match=r"2 of 3 labels have no .*: column 1, column 2; give"
+RELEVANCES = {
+    "kwls": lambda targets: word_label_relevance(COUNTS, targets, k1=2, b=0.75),
+    "tfidf": lambda targets: tfidf_label_relevance(COUNTS, targets),
+}
+
+
+@pytest.mark.parametrize("method", RELEVANCES)
+def test_labels_without_documents_have_relevance_0_and_leave_the_others_as_they_are(method, caplog):
+    absent = sparse.csr_array((MULTI.shape[0], 2), dtype=np.int8)
+    relevance = RELEVANCES[method](sparse.hstack([absent, MULTI], format="csr")).toarray()
+    assert not relevance[:, :2].any()
+    assert np.array_equal(relevance[:, 2:], RELEVANCES[method](MULTI).toarray())
+    assert caplog.messages == ["2 labels without words in training documents: relevance 0"]
+
+
+@pytest.mark.parametrize("method", RELEVANCES)
+def test_no_label_with_documents_gives_relevance_0_everywhere(method):
+    relevance = RELEVANCES[method](sparse.csr_array(MULTI.shape, dtype=np.int8))
+    assert relevance.shape == (len(VOCABULARY), MULTI.shape[1])
+    assert relevance.nnz == 0
+
+
+def test_soft_labels_with_a_label_without_documents_are_distributions():
+    targets = sparse.csr_array(MULTI.toarray() * np.array([1, 0, 1], dtype=np.int8))
+    for soft in (
+        keyword_soft_labels(COUNTS, targets, **GOLDEN["params"]),
+        tfidf_soft_labels(COUNTS, targets),
     ):
-        keyword_soft_labels(COUNTS, targets, **GOLDEN["params"])
-    with pytest.raises(SupervisionError, match=r": 'fish', 'fowl'; give"):
-        check_labels_have_words(COUNTS, targets, ["cat", "fish", "fowl"])
+        assert (soft > 0).all()
+        assert np.allclose(soft.sum(axis=1), 1)
 
 
 def test_counts_and_targets_of_different_documents_are_refused():
@@ -176,3 +199,26 @@ def test_counts_and_targets_of_different_documents_are_refused():
 def test_unknown_term_frequency_is_named():
     with pytest.raises(SupervisionError, match="'relative'; choose from log, raw"):
         tfidf_soft_labels(COUNTS, MULTI, tf="relative")
+
+
+TABLE_WORDS = ["apple", "cat", "dog", "the"]
+TABLE = sparse.csr_array([[3.0, 0, 0], [0, 2, 0], [0, 4, 0], [0.5, 2, 0]])
+
+
+def test_table_lists_the_strongest_words_of_frequent_labels_first():
+    table = tabulate_keywords(TABLE, TABLE_WORDS, ["fruit", "pet", "none"], [3, 8, 0], top=2)
+    assert table.to_dict("records") == [
+        {"label": "pet", "documents": 8, "keywords": "dog, cat", "strongest": 4.0, "words": 3},
+        {"label": "fruit", "documents": 3, "keywords": "apple, the", "strongest": 3.0, "words": 2},
+        {"label": "none", "documents": 0, "keywords": "", "strongest": 0.0, "words": 0},
+    ]
+
+
+def test_contributions_add_up_to_the_relevance():
+    random = np.random.default_rng(0)
+    documents = sparse.csr_array(random.random((5, 4)) * (random.random((5, 4)) < 0.7))
+    product = (documents @ TABLE).toarray()
+    for row in range(5):
+        for label in range(3):
+            shares = word_contributions(documents[[row]], TABLE, label)
+            assert np.isclose(sum(shares.values()), product[row, label])

@@ -1,23 +1,10 @@
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import softmax as scipy_softmax
 
 from losslab.errors import SupervisionError
-from losslab.supervision import (
-    SoftLabels,
-    classic_soft_labels,
-    distilled_soft_labels,
-    document_label_relevance,
-    keyword_soft_labels,
-    smooth_targets,
-    soft_labels,
-)
-
-GOLDEN = json.loads((Path(__file__).parents[1] / "golden/kwls.json").read_text())
+from losslab.supervision import SoftLabels, soft_labels
 
 
 @pytest.fixture
@@ -48,50 +35,6 @@ def test_stream_holds_every_document_once_and_in_order(factors, size, workers):
     blocks = list(soft.blocks(size, workers=workers))
     assert max(map(len, blocks)) <= size
     assert np.allclose(np.vstack(blocks), soft(np.arange(len(soft))), atol=1e-12)
-
-
-def test_functions_stream_on_request():
-    counts = sparse.csr_array(np.random.default_rng(0).integers(1, 3, (9, 5)))
-    targets = sparse.csr_array(np.eye(3, dtype=int)[[0, 1, 2] * 3])
-    options = {"k1": 2, "b": 0.75, "k2": 2}
-    for function in (keyword_soft_labels, document_label_relevance):
-        blocks = list(function(counts, targets, **options, block_size=4))
-        assert [len(block) for block in blocks] == [4, 4, 1]
-        assert np.allclose(np.vstack(blocks), function(counts, targets, **options))
-
-
-def test_classic_smoothing_has_the_golden_figures_where_documents_have_one_label():
-    targets = sparse.csr_array(np.array(GOLDEN["labels_multi"]))
-    ours = classic_soft_labels(targets, eps=GOLDEN["ls_classic"]["eps"])
-    single = np.asarray(targets.sum(axis=1)).ravel() == 1
-    assert single.any()
-    expected = np.array(GOLDEN["ls_classic"]["soft_label"])[single]
-    assert np.abs(ours[single] - expected).max() <= 1e-9
-
-
-@pytest.mark.parametrize("eps", [0, 0.1, 1])
-def test_classic_smoothing_shares_the_rest_among_the_labels_carried(eps):
-    targets = np.array([[1, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]])
-    ours = classic_soft_labels(targets, eps=eps)
-    share = (1 - eps) / 2 + eps / 4
-    assert np.allclose(ours[0], [share, share, eps / 4, eps / 4])
-    assert np.allclose(ours[1:], 1 / 4)
-    assert np.allclose(smooth_targets(targets, eps=eps)(np.array([0, 2])), ours[[0, 2]])
-
-
-def test_classic_smoothing_refuses_more_than_everything():
-    with pytest.raises(SupervisionError, match=r"eps must lie in \[0, 1\], got 1.5"):
-        classic_soft_labels(np.eye(2), eps=1.5)
-
-
-def test_distilled_labels_are_the_softmax_of_the_baseline():
-    logits = np.random.default_rng(1).normal(0, 50, (5, 4))
-    assert np.allclose(distilled_soft_labels(logits), scipy_softmax(logits, axis=1), atol=1e-12)
-
-
-def test_distilled_labels_refuse_a_broken_baseline():
-    with pytest.raises(SupervisionError, match="not finite"):
-        distilled_soft_labels(np.array([[0.0, np.nan]]))
 
 
 def test_large_relevance_does_not_overflow():

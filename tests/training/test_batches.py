@@ -9,8 +9,8 @@ LENGTHS = np.random.default_rng(0).lognormal(4, 0.8, 5000).astype(int) + 1
 
 
 def padding(batches: list[np.ndarray]) -> float:
-    """Tokens that fill up, by tokens that say something."""
-    taken = sum(len(places) * LENGTHS[places].max() for places in batches)
+    """Padding tokens by real tokens."""
+    taken = sum(len(indices) * LENGTHS[indices].max() for indices in batches)
     return taken / LENGTHS.sum() - 1
 
 
@@ -28,12 +28,12 @@ def test_documents_of_similar_length_share_a_batch(epochs):
 def test_every_document_is_in_one_batch_of_at_least_the_size(epochs):
     for batches in epochs:
         assert sorted(np.concatenate(batches)) == list(range(len(LENGTHS)))
-        assert {len(places) for places in batches} <= {32, 33}
+        assert {len(indices) for indices in batches} <= {32, 33}
 
 
-def test_epochs_differ_in_company_and_order(epochs):
-    first, second = ({frozenset(places.tolist()) for places in batches} for batches in epochs)
+def test_epochs_differ_in_batches_and_order(epochs):
+    first, second = ({frozenset(indices.tolist()) for indices in batches} for batches in epochs)
     assert len(first & second) < len(first) / 10
-    means = [np.array([LENGTHS[places].mean() for places in batches]) for batches in epochs]
+    means = [np.array([LENGTHS[indices].mean() for indices in batches]) for batches in epochs]
     for mean in means:  # long and short batches take turns
         assert abs(np.corrcoef(mean[:-1], mean[1:])[0, 1]) < 0.3

@@ -17,16 +17,19 @@ from losslab.parameters import RegularizerSettings, TrainingSettings
 from losslab.training.batches import SplitDataset
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.fit import fit
-from losslab.training.loop import HEAP_GROWS_FOR, SKIPPED_AT_MOST, Loop
 from losslab.training.network import ModelWithLoss, load_weights, predict_scores
-from losslab.training.optimizer import learning_rate_factor, make_optimizer
+from losslab.training.trainer import (
+    MAX_SKIPPED_STEPS,
+    Trainer,
+    build_optimizer,
+    learning_rate_factor,
+)
 
-NONE = RegularizerSettings(rdrop=0, adversarial=0, radius=0.1)
-BUDGET = TrainingSettings(
+NONE = RegularizerSettings(rdrop=0, adversarial=0, adversarial_epsilon=0.1)
+SETTINGS = TrainingSettings(
     epochs=40,
     patience=8,
     evaluations_per_epoch=1,
-    select_by="macro_f1",
     batch_size=16,
     min_batch_size_batchwise=64,
     learning_rate=0.02,
@@ -60,7 +63,7 @@ STATISTICS = LabelStatistics(frequencies=[50, 50, 50], documents=100, mu=0.4)
 
 def network(loss, dropout=0.0, regularizers=NONE, **options):
     return ModelWithLoss(
-        Probe(width=4, labels=3, hidden=0, dropout=dropout),
+        Probe(embedding_dim=4, num_labels=3, hidden_dim=0, dropout=dropout),
         loss,
         regularizers=regularizers,
         **options,
@@ -68,14 +71,14 @@ def network(loss, dropout=0.0, regularizers=NONE, **options):
 
 
 def train(
-    loss="bce", seed=1, make_network=None, documents=None, changed=None, judge=judge, **options
+    loss="bce", seed=1, make_network=None, documents=None, changed=None, metrics=judge, **options
 ):
     return fit(
         make_network or (lambda: network(build_loss(loss, STATISTICS))),
         documents or separable(100, seed=0),
         separable(60, seed=1),
-        budget=BUDGET.model_copy(update=changed or {}),
-        judge=judge,
+        settings=SETTINGS.model_copy(update=changed or {}),
+        compute_metrics=metrics,
         name=loss,
         seed=seed,
         **options,
@@ -110,8 +113,8 @@ def test_weights_are_those_of_the_best_epoch():
         make,
         separable(100, seed=0),
         separable(60, seed=1),
-        budget=BUDGET.model_copy(update={"epochs": 7, "patience": 7}),
-        judge=scripted,
+        settings=SETTINGS.model_copy(update={"epochs": 7, "patience": 7}),
+        compute_metrics=scripted,
         name="bce",
         seed=1,
     )
@@ -143,8 +146,9 @@ def test_a_losss_own_parameters_do_not_decay():
 def test_training_ends_after_patience_epochs_without_a_better_one(select_by, best):
     script = zip([0.1, 0.3, 0.2, 0.3] + [0.2] * 36, [0.1, 0.2, 0.3, 0.4] + [0.1] * 36, strict=True)
     fitted = train(
-        changed={"select_by": select_by, "patience": 3},
-        judge=lambda *_: dict(zip(("macro_f1", "micro_f1"), next(script), strict=True)),
+        changed={"patience": 3},
+        select_by=select_by,
+        metrics=lambda *_: dict(zip(("macro_f1", "micro_f1"), next(script), strict=True)),
     )
     assert fitted.best_epoch == best
     assert fitted.history["epoch"].tolist() == list(range(1, best + 4))
@@ -172,15 +176,15 @@ def test_listeners_hear_the_start_and_every_epoch():
     heard = []
     with listening(heard.append):
         fitted = train(changed={"epochs": 3})
-    assert set(heard[1].figures) >= CURVES
-    assert heard[1].figures["train_learning_rate"] == BUDGET.learning_rate
-    assert heard[1].figures["train_memory_gb"] > 0.01
+    assert set(heard[1].metrics) >= CURVES
+    assert heard[1].metrics["train_learning_rate"] == SETTINGS.learning_rate
+    assert heard[1].metrics["train_memory_gb"] > 0.01
     assert heard[0] == TrainingStarted("bce", 1)
     assert [event.epoch for event in heard[1:]] == [1, 2, 3]
     assert isinstance(heard[1], EpochEnded)
     assert [event.evaluation for event in heard[1:]] == [1, 2, 3]
     recorded = fitted.history.drop(columns="epoch").to_dict("records")
-    assert [event.figures for event in heard[1:]] == recorded
+    assert [event.metrics for event in heard[1:]] == recorded
     train(changed={"epochs": 1})
     assert len(heard) == 4
 
@@ -213,7 +217,7 @@ class Scaled(Loss):
         return torch.nn.functional.binary_cross_entropy_with_logits(self.scale * logits, targets)
 
 
-def test_parameters_of_a_loss_are_optimised_with_the_model():
+def test_parameters_of_a_loss_are_optimized_with_the_model():
     loss = Scaled()
     train("scaled", make_network=lambda: network(loss), changed={"epochs": 3})
     assert loss.scale.item() != 1.0
@@ -250,7 +254,7 @@ def test_learned_parameters_and_random_state_of_a_loss_come_back_with_the_weight
 
 
 @pytest.mark.parametrize("weights", [{"rdrop": 1.0}, {"adversarial": 1.0}])
-def test_regularisers_ask_for_agreement(weights):
+def test_regularizers_ask_for_agreement(weights):
     batch = separable(40, seed=0).batch(np.arange(40))
     plain = network(build_loss("bce"), dropout=0.5).train()
     strict = network(
@@ -274,15 +278,15 @@ def test_fewer_documents_than_a_batch_are_told_of(caplog):
     few = separable(10, seed=0)
     train("remembers", make_network=make, documents=few, changed={"epochs": 1}, batchwise=True)
     assert loss.rows[0] == 10
-    assert "only 10 training documents, asked for batches of 64" in caplog.text
+    assert "only 10 training documents for batches of 64" in caplog.text
 
 
-def test_asking_to_save_memory_in_vain_is_told_of(caplog):
-    loop_of(network(build_loss("bce")), gradient_checkpointing=True)
-    assert "Probe has no layers to compute again" in caplog.text
+def test_gradient_checkpointing_without_effect_is_warned_of(caplog):
+    trainer_of(network(build_loss("bce")), gradient_checkpointing=True)
+    assert "Probe has no layers to checkpoint" in caplog.text
 
 
-def test_losses_of_a_whole_batch_get_larger_ones():
+def test_batchwise_losses_get_larger_ones():
     loss = Remembers()
     train("remembers", make_network=lambda: network(loss), changed={"epochs": 1}, batchwise=True)
     assert loss.rows[0] == 100  # of 100 documents one batch of at least 64
@@ -331,27 +335,21 @@ def test_half_epochs_are_judged_and_counted():
     ],
 )
 def test_learning_rate_warms_up_and_follows_its_schedule(schedule, expected):
-    budget = BUDGET.model_copy(update={"schedule": schedule, "warmup": 0.2})
-    assert [learning_rate_factor(budget, step, 10) for step in range(10)] == pytest.approx(expected)
+    settings = SETTINGS.model_copy(update={"schedule": schedule, "warmup": 0.2})
+    assert [learning_rate_factor(settings, step, 10) for step in range(10)] == pytest.approx(
+        expected
+    )
 
 
 def test_steps_are_taken_at_the_rate_of_the_schedule():
-    loop = loop_of(network(build_loss("bce")), epochs=1, schedule="linear", warmup=0.4)
+    trainer = trainer_of(network(build_loss("bce")), epochs=1, schedule="linear", warmup=0.4)
     rates = []
-    loop.optimizer.register_step_pre_hook(
+    trainer.optimizer.register_step_pre_hook(
         lambda taken, *_: rates.extend(group["lr"] for group in taken.param_groups)
     )
-    loop.train_on(*loop.parts(), 0)
+    trainer.train_on(*trainer.epoch_parts(), 0)
     shares = [1 / 3, 2 / 3, 1, 3 / 4, 1 / 2, 1 / 4]
-    assert rates == pytest.approx([BUDGET.learning_rate * s for s in shares for _ in range(2)])
-
-
-def test_the_heap_stops_growing_after_its_first_steps(monkeypatch):
-    steps = []
-    loop = loop_of(network(build_loss("bce")))
-    monkeypatch.setattr(loop.memory, "stop_growing", lambda: steps.append(loop.step))
-    loop.train_on([np.arange(16)] * 30, 0)
-    assert steps == [HEAP_GROWS_FOR]
+    assert rates == pytest.approx([SETTINGS.learning_rate * s for s in shares for _ in range(2)])
 
 
 def test_a_training_begins_with_its_longest_documents():
@@ -364,8 +362,8 @@ def test_a_training_begins_with_its_longest_documents():
     documents = SplitDataset(features, np.zeros((100, 3), dtype=np.float32), np.arange(100))
     for seed in range(5):
         module = network(build_loss("bce"))
-        loop = Loop(module, documents, budget=BUDGET, batch_size=16, seed=seed, title="")
-        (batches,) = loop.parts()
+        trainer = Trainer(module, documents, settings=SETTINGS, batch_size=16, seed=seed, title="")
+        (batches,) = trainer.epoch_parts()
         assert 100 in lengths[batches[0]]
         assert sorted(np.concatenate(batches)) == list(range(100))
 
@@ -397,7 +395,7 @@ def test_what_a_failed_training_leaves_can_be_replayed(tmp_path):
             "blows",
             make_network=lambda: network(BlowsUp()),
             labels=["a", "b", "c"],
-            folder=tmp_path,
+            failures=tmp_path,
         )
     assert str(tmp_path / "seed_1") in str(told.value)
     batch = load_file(tmp_path / "seed_1/batch.safetensors")
@@ -418,12 +416,12 @@ def test_what_a_failed_training_leaves_can_be_replayed(tmp_path):
 
 def test_best_weights_stay_when_a_later_epoch_fails(tmp_path):
     with pytest.raises(NonFiniteLossError, match="validation after step 6"):
-        train("blows", make_network=lambda: network(BlowsUp(at=7)), folder=tmp_path)
+        train("blows", make_network=lambda: network(BlowsUp(at=7)), failures=tmp_path)
     with pytest.raises(NonFiniteLossError, match="step 7"):
-        train("blows", make_network=lambda: network(BlowsUp(at=8)), folder=tmp_path)
+        train("blows", make_network=lambda: network(BlowsUp(at=8)), failures=tmp_path)
     assert "model.layers.1.weight" in load_file(tmp_path / "seed_1/best.safetensors")
     with pytest.raises(NonFiniteLossError, match="step 1"):
-        train("blows", make_network=lambda: network(BlowsUp(at=1)), folder=tmp_path)
+        train("blows", make_network=lambda: network(BlowsUp(at=1)), failures=tmp_path)
     assert not (tmp_path / "seed_1/best.safetensors").exists()
 
 
@@ -452,29 +450,33 @@ class Steep(Loss):
         return (logits * 0 if self.calls >= self.start else logits.square() + 1).sqrt().mean()
 
 
-@pytest.mark.parametrize(("precision", "step"), [("float32", 3), ("float16", 3 + SKIPPED_AT_MOST)])
+@pytest.mark.parametrize(
+    ("precision", "step"), [("float32", 3), ("float16", 3 + MAX_SKIPPED_STEPS)]
+)
 def test_a_gradient_that_is_not_finite_stops_the_training(precision, step, tmp_path):
     changed = {"precision": precision, "batch_size": 2}
     with pytest.raises(NonFiniteLossError, match=f"step {step}: the norm of the gradient is nan"):
-        train("steep", make_network=lambda: network(Steep()), changed=changed, folder=tmp_path)
+        train("steep", make_network=lambda: network(Steep()), changed=changed, failures=tmp_path)
     kept = load_file(tmp_path / "seed_1/weights.safetensors")
     assert all(weight.isfinite().all() for weight in kept.values())
 
 
-def loop_of(module, **changed):
-    budget = BUDGET.model_copy(update=changed)
-    return Loop(module, separable(100, seed=0), budget=budget, batch_size=16, seed=0, title="")
+def trainer_of(module, **changed):
+    settings = SETTINGS.model_copy(update=changed)
+    return Trainer(
+        module, separable(100, seed=0), settings=settings, batch_size=16, seed=0, title=""
+    )
 
 
 def test_gradients_are_clipped():
     module = network(Scaled())
     module.loss.scale.data.fill_(1e4)
-    loop = loop_of(module, max_grad_norm=0.25)
+    trainer = trainer_of(module, max_grad_norm=0.25)
     norms = []
-    loop.optimizer.register_step_pre_hook(
+    trainer.optimizer.register_step_pre_hook(
         lambda *_: norms.extend(parameter.grad.norm() for parameter in module.parameters())
     )
-    loop.train_on([np.arange(16)], 0)
+    trainer.train_on([np.arange(16)], 0)
     assert torch.stack(norms).norm().item() == pytest.approx(0.25, rel=1e-4)
 
 
@@ -482,7 +484,7 @@ def test_matrices_decay_and_biases_norms_and_losses_do_not():
     module = network(Scaled())
     module.model.layers.append(torch.nn.LayerNorm(3))
     names = {parameter: name for name, parameter in module.named_parameters()}
-    groups = make_optimizer(module, BUDGET.model_copy(update={"weight_decay": 0.1})).param_groups
+    groups = build_optimizer(module, SETTINGS.model_copy(update={"weight_decay": 0.1})).param_groups
     decay = {names[p]: group["weight_decay"] for group in groups for p in group["params"]}
     assert decay.pop("model.layers.1.weight") == 0.1
     left = ["loss.scale", "model.layers.1.bias", "model.layers.2.bias", "model.layers.2.weight"]
@@ -494,7 +496,7 @@ def test_matrices_decay_and_biases_norms_and_losses_do_not():
 def test_a_model_is_compiled_where_it_is_asked_for(asked, monkeypatch):
     compiled = []
     monkeypatch.setattr(torch.nn.Module, "compile", lambda *module, **how: compiled.append(how))
-    loop_of(network(build_loss("bce")), compile=asked)
+    trainer_of(network(build_loss("bce")), compile=asked)
     assert compiled == ([{"dynamic": True}] if asked else [])
 
 
@@ -505,7 +507,7 @@ def test_an_epoch_has_no_more_parts_than_batches():
 
 
 def test_large_targets_are_judged_without_being_made_dense(monkeypatch):
-    monkeypatch.setattr("losslab.training.batches.SMALL", 0)
+    monkeypatch.setattr("losslab.training.batches.MAX_DENSE_BYTES", 0)
     dense = separable(600, seed=1)
     targets = sparse.csr_array(dense.targets.dense())
     features = dense.inputs(np.arange(600))["features"].numpy()
@@ -516,27 +518,27 @@ def test_large_targets_are_judged_without_being_made_dense(monkeypatch):
         seen.append((truth, scores))
         return judge(truth, scores)
 
-    loop = loop_of(network(build_loss("bce")))
-    assert loop.evaluate(large, look) == loop.evaluate(dense, look)
+    trainer = trainer_of(network(build_loss("bce")))
+    assert trainer.evaluate(large, look) == trainer.evaluate(dense, look)
     (truth, scores), (_, again) = seen
     assert sparse.issparse(truth)
     assert scores.dtype == np.float32
     np.testing.assert_array_equal(scores, again)
-    logits = loop.network.model(**dense.inputs(np.arange(600))).detach()
+    logits = trainer.network.model(**dense.inputs(np.arange(600))).detach()
     np.testing.assert_allclose(scores, logits.sigmoid(), rtol=1e-6)
 
 
 class Travels(Loss):
-    """Knows where it was moved to, and scores logits of that place only."""
+    """Scores logits of the device it was moved to, and no others."""
 
-    place = "cpu"
+    device = "cpu"
 
     def _apply(self, move, recurse=True):
-        self.place = move(torch.zeros(())).device.type
+        self.device = move(torch.zeros(())).device.type
         return super()._apply(move, recurse)
 
     def scores(self, logits):
-        assert logits.device.type == self.place
+        assert logits.device.type == self.device
         return logits
 
 
@@ -549,7 +551,7 @@ class Elsewhere(Probe):
 
 def test_scores_are_made_on_the_cpu_wherever_the_network_is(monkeypatch):
     monkeypatch.setattr("losslab.training.network.default_device", lambda: torch.device("meta"))
-    model = Elsewhere(width=4, labels=3, hidden=0, dropout=0.0)
+    model = Elsewhere(embedding_dim=4, num_labels=3, hidden_dim=0, dropout=0.0)
     module = ModelWithLoss(model, Travels(), regularizers=NONE)
     inputs = Embeddings(np.zeros((2, 4), dtype=np.float32), np.arange(2))
     assert predict_scores(module, inputs).tolist() == [[1.0] * 3] * 2

@@ -1,9 +1,10 @@
 """Every recipe trains on every kind of task, and every loss with a model that reads tokens."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-import yaml
-from conftest import ROOT
+from recipe_conf import RECIPES, read_recipe
 from scipy import sparse
 from tiny_encoder import write_encoder
 
@@ -11,44 +12,49 @@ from losslab.evaluation import threshold_grid
 from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.features.inputs import inputs_of
 from losslab.losses import LOSSES
-from losslab.parameters.training import Recipes
+from losslab.parameters import Recipe
+from losslab.parameters.losses import LossSettings
 from losslab.supervision import describe_labels
-from losslab.training.job import TrainingData, TrainingJob, build_network, run_job
-from losslab.training.network import load_weights, predict_scores
+from losslab.training.job import (
+    TrainingData,
+    TrainingJob,
+    describe_job,
+    load_network,
+    run_job,
+    run_seeds,
+    seeds_of,
+)
+from losslab.training.network import predict_scores
 
-CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())["recipes"]
 WORDS = ["lock", "memory", "open"]
-SHORT = {"epochs": 2, "batch_size": 8, "min_batch_size_batchwise": 16, "learning_rate": 0.01}
+SHORT = {
+    "epochs": 2,
+    "batch_size": 8,
+    "min_batch_size_batchwise": 16,
+    "learning_rate": 0.01,
+    "threads": 1,
+}
 
 
 @pytest.fixture(scope="module")
-def recipes(tmp_path_factory) -> Recipes:
+def recipes(tmp_path_factory) -> dict[str, Recipe]:
     """The project's recipes, cut short; the papers' backbone is a tiny one."""
-    changed = {}
-    for name, recipe in CONF.items():
-        training = {**recipe["training"], **SHORT, "threads": 1}
-        changed[name] = {**recipe, "max_length": 16, "training": training}
-    changed["paper"]["backbone"] = write_encoder(tmp_path_factory.mktemp("encoder"))
-    changed["paper"]["training"]["gradient_checkpointing"] = True
-    return Recipes(**changed)
+    tiny = {"max_length": 16, "backbone": write_encoder(tmp_path_factory.mktemp("encoder"))}
+    short = {name: read_recipe(name, {"max_length": 16}, **SHORT) for name in RECIPES}
+    return short | {"bert": read_recipe("bert", tiny, **SHORT, gradient_checkpointing=True)}
 
 
-def make_job(
-    recipes: Recipes, recipe: str, task: str, loss: str
-) -> tuple[TrainingJob, TrainingData]:
+def make_job(recipe: Recipe, task: str, loss: str) -> tuple[TrainingJob, TrainingData]:
     """Sixty texts whose words are their labels."""
     random = np.random.default_rng(0)
-    chosen = random.random((60, 3)) < 0.5
+    truth = random.random((60, 3)) < 0.5
     if task == "single":
-        chosen = np.eye(3, dtype=bool)[random.integers(0, 3, 60)]
-    texts = [
-        " ".join(w for w, there in zip(WORDS, row, strict=True) if there) or "a" for row in chosen
-    ]
-    settings = getattr(recipes, recipe)
-    features = compute_features(settings, texts, learn_tokenizer(settings, texts[:40]))
-    targets = sparse.csr_array(chosen.astype(np.int8))
+        truth = np.eye(3, dtype=bool)[random.integers(0, 3, 60)]
+    texts = [" ".join(np.array(WORDS)[row]) or "a" for row in truth]
+    features = compute_features(recipe.model, texts, learn_tokenizer(recipe.model, texts[:40]))
+    targets = sparse.csr_array(truth.astype(np.int8))
     soft = np.full((60, 3), 1 / 3, dtype=np.float32)
-    material = TrainingData(
+    data = TrainingData(
         features,
         targets,
         np.arange(40),
@@ -57,51 +63,54 @@ def make_job(
         groups=[0, 0, 1],
         context={"mask": targets, "soft_targets": soft},
     )
-    statistics = describe_labels(targets[:40])
-    return TrainingJob(
-        loss=loss,
-        options=LOSSES[loss].defaults(),
-        recipe=recipe,
-        recipes=recipes,
-        **{name: statistics[name] for name in ("frequencies", "documents", "mu")},
+    probability = LOSSES[loss].decision == "probability"
+    job = describe_job(
+        LossSettings(name=loss, options=LOSSES[loss].defaults()),
+        recipe,
+        describe_labels(targets[:40]) | {"groups": ["head", "tail", "tail"]},
+        task,
         labels=tuple(WORDS),
-        frequency_groups={"head": (0,), "tail": (1, 2)},
-        task=task,
-        grid=tuple(threshold_grid(0.4, 0.6, 0.01))
-        if LOSSES[loss].decision == "probability"
-        else None,
+        grid=tuple(threshold_grid(0.4, 0.6, 0.01)) if probability else None,
         seed=1,
-    ), material
-
-
-def check(job: TrainingJob, material: TrainingData) -> None:
-    fitted = run_job(job, material)
-    assert np.isfinite(fitted.history.to_numpy(dtype=float)).all()
-    network = build_network(job, material.features, material.groups)
-    arrays = {name: weight.numpy() for name, weight in fitted.weights.items()}
-    scores = predict_scores(
-        load_weights(network, arrays), inputs_of(material.features, np.arange(60))
     )
+    return job, data
+
+
+def check(job: TrainingJob, data: TrainingData) -> None:
+    model, history = run_seeds(job, data, range(4, 5))
+    assert np.isfinite(history.to_numpy(dtype=float)).all()
+    assert seeds_of(model) == [4]
+    network = load_network(job, model, 4, data.features, data.groups)
+    scores = predict_scores(network, inputs_of(data.features, np.arange(60)))
     assert scores.shape == (60, 3)
     assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("task", ["multi", "single"])
-@pytest.mark.parametrize("recipe", list(CONF))
+@pytest.mark.parametrize("recipe", list(RECIPES))
 def test_every_recipe_trains_on_every_task(recipes, recipe, task):
-    check(*make_job(recipes, recipe, task, "kwls" if task == "single" else "zlpr_rdrop"))
+    check(*make_job(recipes[recipe], task, "kwls" if task == "single" else "zlpr_rdrop"))
 
 
-@pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
+@pytest.mark.filterwarnings("ignore:.*small for a")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_trains_a_model_that_reads_tokens(recipes, loss):
-    check(*make_job(recipes, "textcnn", LOSSES[loss].tasks[0], loss))
+    check(*make_job(recipes["textcnn"], LOSSES[loss].tasks[0], loss))
 
 
-def test_words_that_are_labels_are_learned(recipes):
-    job, material = make_job(recipes, "textcnn", "multi", "bce")
-    longer = job.recipes.textcnn.training.model_copy(update={"epochs": 30, "patience": 30})
-    textcnn = job.recipes.textcnn.model_copy(update={"training": longer})
-    changed = job.recipes.model_copy(update={"textcnn": textcnn})
-    fitted = run_job(job.model_copy(update={"recipes": changed}), material)
+def test_words_that_are_labels_are_learned():
+    recipe = read_recipe("textcnn", {"max_length": 16}, **SHORT | {"epochs": 30, "patience": 30})
+    fitted = run_job(*make_job(recipe, "multi", "bce"))
     assert fitted.history["validation_macro_f1"].max() > 0.95
+
+
+@pytest.mark.parametrize("select_by", ["macro_f1", "micro_f1", "accuracy"])
+def test_the_best_epoch_is_that_of_the_metric_to_select_by(select_by):
+    recipe = read_recipe("textcnn", {"max_length": 16}, **SHORT | {"epochs": 12, "patience": 12})
+    job, data = make_job(recipe, "multi", "bce")
+    noisy = data.targets.toarray() ^ (np.random.default_rng(1).random((60, 3)) < 0.2)
+    data = replace(data, targets=sparse.csr_array(noisy.astype(np.int8)))
+    fitted = run_job(job.model_copy(update={"select_by": select_by}), data)
+    metric = fitted.history.set_index("epoch")[f"validation_{select_by}"]
+    assert metric.nunique() > 1
+    assert fitted.best_epoch == metric.idxmax()

@@ -140,16 +140,16 @@ def stratify(targets: sparse.csr_array, sizes: Sequence[int] | np.ndarray) -> np
     room = np.array(sizes)
     by_label = sparse.csc_array(targets)
     left = np.asarray(by_label.sum(axis=0), dtype=int)
-    wanted = np.outer(room / max(rows, 1), left)
+    deficit = np.outer(room / max(rows, 1), left)
     parts = np.full(rows, -1)
     while (left > 0).any():
         label = np.argmin(np.where(left > 0, left, rows + 1))
         for row in by_label.indices[by_label.indptr[label] : by_label.indptr[label + 1]]:
             if parts[row] < 0:
-                part = np.lexsort((room, wanted[:, label], room > 0))[-1]
+                part = np.lexsort((room, deficit[:, label], room > 0))[-1]
                 carried = targets.indices[targets.indptr[row] : targets.indptr[row + 1]]
                 parts[row] = part
-                wanted[part, carried] -= 1
+                deficit[part, carried] -= 1
                 room[part] -= 1
                 left[carried] -= 1
     parts[parts < 0] = np.repeat(np.arange(len(room)), room)

@@ -1,11 +1,18 @@
-"""Kedro datasets of our own: nothing half-written is ever read, nothing read is ever executed."""
+"""Kedro datasets of our own: saved atomically, in formats that cannot hold code."""
 
-from losslab.datasets.files import CSVDataset, FigureDataset, JSONDataset, ParquetDataset
-from losslab.datasets.folder import FolderDataset
-from losslab.datasets.matrices import PredictionsDataset, SparseMatrixDataset, TensorsDataset
-from losslab.datasets.page import PageDataset, TextDataset
-from losslab.datasets.raw import RawFolderDataset
-from losslab.datasets.soft_labels import SoftLabelsDataset
+from losslab.datasets.files import (
+    CSVDataset,
+    FigureDataset,
+    JSONDataset,
+    PageDataset,
+    ParquetDataset,
+    PredictionsDataset,
+    SoftLabelsDataset,
+    SparseMatrixDataset,
+    TensorsDataset,
+    TextDataset,
+)
+from losslab.datasets.folders import FolderDataset, RawFolderDataset
 
 __all__ = [
     "CSVDataset",

@@ -1,18 +1,21 @@
-"""The files of kedro-datasets, saved atomically: tables, JSON, figures."""
+"""Datasets of one file, saved atomically: tables, JSON, figures, arrays, soft labels, pages.
 
-import logging
-from pathlib import PurePosixPath
-from typing import Any
+None of the formats can hold code.
+"""
 
-from kedro.io.core import get_filepath_str
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 from kedro_datasets import json, pandas, plotly
 from kedro_datasets._typing import TablePreview
+from scipy import sparse
 
-from losslab.datasets.atomic import AtomicSave
+from losslab.datasets.atomic import AtomicSave, FileDataset
+from losslab.supervision import SoftLabels, load_soft_labels, save_soft_labels
 
-logger = logging.getLogger(__name__)
-PAPER_DPI = 200
-"""Points per inch of pictures that journals print."""
+if TYPE_CHECKING:
+    from losslab.evaluation import Predictions
 
 
 class JSONDataset(AtomicSave, json.JSONDataset):
@@ -23,7 +26,7 @@ class ParquetDataset(AtomicSave, pandas.ParquetDataset):
     """Tables as Parquet."""
 
     def preview(self, nrows: int = 5) -> TablePreview:
-        """The first rows for Kedro-Viz; the class of kedro-datasets would read all of them."""
+        """The first rows, for Kedro-Viz; the base class reads the whole file."""
         from pyarrow.parquet import ParquetFile
 
         with ParquetFile(str(self._get_load_path())) as file:
@@ -36,25 +39,89 @@ class CSVDataset(AtomicSave, pandas.CSVDataset):
 
 
 class FigureDataset(AtomicSave, plotly.JSONDataset):
-    """Plotly figures as JSON, drawn by Kedro-Viz, each with a PNG beside it for papers."""
+    """Plotly figures as JSON, previewed by Kedro-Viz."""
 
-    def save(self, data: Any) -> None:
-        """Save the figure, then its picture; one that cannot be drawn is missing, with a warning."""
-        path = self._get_save_path().with_suffix(".png")
-        super().save(data)
-        try:
-            self._save_picture(data, path)
-        except Exception as error:  # noqa: BLE001 - trainings must not end for a picture
-            logger.warning("%s could not be drawn: %s", path, error)
 
-    def _save_picture(self, figure: Any, path: PurePosixPath) -> None:
-        from losslab.reporting.png import to_png
+class _TensorsFile(FileDataset[dict[str, np.ndarray]]):
+    def read(self, path: Path) -> dict[str, np.ndarray]:
+        from safetensors.numpy import load_file
 
-        picture = to_png(figure, dpi=PAPER_DPI)
-        part, final = (
-            get_filepath_str(file, self._protocol)
-            for file in (path.with_name(f".{path.name}.part"), path)
-        )
-        with self._fs.open(part, "wb") as file:
-            file.write(picture)
-        self._fs.mv(part, final)
+        return load_file(path)
+
+    def write(self, path: Path, data: dict[str, np.ndarray]) -> None:
+        from safetensors.numpy import save_file
+
+        save_file({name: np.ascontiguousarray(array) for name, array in data.items()}, path)
+
+
+class TensorsDataset(AtomicSave, _TensorsFile):
+    """Named arrays as safetensors."""
+
+
+class _SparseMatrixFile(FileDataset[sparse.csr_array]):
+    def read(self, path: Path) -> sparse.csr_array:
+        return sparse.csr_array(sparse.load_npz(path))
+
+    def write(self, path: Path, data: sparse.csr_array) -> None:
+        with path.open("wb") as file:
+            sparse.save_npz(file, data)
+
+
+class SparseMatrixDataset(AtomicSave, _SparseMatrixFile):
+    """A CSR matrix as NPZ."""
+
+
+class _PredictionsFile(FileDataset["Predictions"]):
+    def read(self, path: Path) -> "Predictions":
+        from safetensors.numpy import load_file
+
+        from losslab.evaluation import Predictions
+
+        return Predictions.from_arrays(load_file(path))
+
+    def write(self, path: Path, data: "Predictions") -> None:
+        from safetensors.numpy import save_file
+
+        save_file(data.to_arrays(), path)
+
+
+class PredictionsDataset(AtomicSave, _PredictionsFile):
+    """Predicted labels by split, decision rule and seed, as safetensors."""
+
+
+class _SoftLabelsFile(FileDataset[SoftLabels]):
+    def read(self, path: Path) -> SoftLabels:
+        return load_soft_labels(path)
+
+    def write(self, path: Path, data: SoftLabels) -> None:
+        save_soft_labels(data, path)
+
+
+class SoftLabelsDataset(AtomicSave, _SoftLabelsFile):
+    """Soft labels as the factors they are computed from."""
+
+
+class _TextFile(FileDataset[str]):
+    def read(self, path: Path) -> str:
+        return path.read_text(encoding="utf-8")
+
+    def write(self, path: Path, data: str) -> None:
+        path.write_text(data, encoding="utf-8")
+
+
+class TextDataset(AtomicSave, _TextFile):
+    """A text in UTF-8."""
+
+
+class PageDataset(AtomicSave, _TextFile):
+    """An HTML page; ``latest`` is the name of the link to its newest version."""
+
+    def __init__(self, *, latest: str = "latest.html", **options: Any) -> None:
+        super().__init__(**options)
+        self._latest = latest
+
+    @property
+    def latest(self) -> Path:
+        """Stable path of the newest version; without versions, of the file itself."""
+        path = Path(self._filepath)
+        return path.with_name(self._latest) if self._version else path

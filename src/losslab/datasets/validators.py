@@ -1,4 +1,4 @@
-"""Checks on tables and matrices, named in the catalog's ``validator:`` keys."""
+"""Validators of tables and matrices, for ``validator:`` in the catalog."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from losslab.data.corpus import DOCUMENT_COLUMNS
 
 
 def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
-    """A table of documents: its columns, unique ids, no empty text, at least one row."""
+    """Validate documents: columns, unique ids, no empty text, at least one row."""
     if list(documents.columns) != DOCUMENT_COLUMNS:
         raise ValueError(
             f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}"
@@ -22,7 +22,7 @@ def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_split_documents(documents: pd.DataFrame) -> pd.DataFrame:
-    """A table of documents each in one of the three splits, none of which is empty."""
+    """Validate split documents: each in one of three splits, none of them empty."""
     check_documents(documents)
     _name_rows(f"split not in {SPLITS}", documents, ~documents["split"].isin(SPLITS))
     missing = set(SPLITS) - set(documents["split"])
@@ -32,7 +32,7 @@ def check_split_documents(documents: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_targets(targets: sparse.csr_array) -> sparse.csr_array:
-    """A documents x labels matrix of zeros and ones with at least one label."""
+    """Validate a label matrix: zeros and ones, at least one label."""
     if targets.shape[1] == 0:
         raise ValueError("no document carries a label")
     if not np.isin(targets.data, (0, 1)).all():

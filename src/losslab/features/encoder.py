@@ -1,6 +1,7 @@
 """Pretrained text encoders: the packaged MiniLM, a folder, or a model of the Hugging Face hub."""
 
 import sys
+from collections.abc import Callable
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
@@ -72,10 +73,11 @@ def _max_positions(config: Any) -> float:
     positions: int | None = getattr(config, "max_position_embeddings", None)
     if not positions or positions < 0:
         return float("inf")
+    from_config: Callable[[Any], torch.nn.Module] = AutoModel.from_config
     with torch.device("meta"):
-        encoder = AutoModel.from_config(config)
+        encoder = from_config(config)
     reserved = [
-        1 + module.padding_idx
+        1 + int(module.padding_idx)
         for name, module in encoder.named_modules()
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
     ]
@@ -83,9 +85,7 @@ def _max_positions(config: Any) -> float:
 
 
 def _load(auto_class: Any, name: str, **options: Any) -> Any:
-    set_verbosity_error()
-    if not sys.stderr.isatty():
-        disable_progress_bar()
+    _silence_transformers()
     source = encoder_source(name)
     try:
         return auto_class.from_pretrained(source, **options)
@@ -94,6 +94,14 @@ def _load(auto_class: Any, name: str, **options: Any) -> Any:
             f"no encoder '{name}': expected 'minilm', a folder with an encoder in safetensors, or a "
             f"reachable model of the hub; {str(error).strip().splitlines()[0]}"
         ) from error
+
+
+def _silence_transformers() -> None:
+    quieten: list[Callable[[], None]] = [set_verbosity_error]
+    if not sys.stderr.isatty():
+        quieten.append(disable_progress_bar)
+    for setting in quieten:
+        setting()
 
 
 def pool(hidden: Tensor, mask: Tensor, pooling: str) -> Tensor:

@@ -1,7 +1,7 @@
 """The interface of all models, and ``build_model``: from settings to a model."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import torch
@@ -50,9 +50,9 @@ class WordModel(TextModel):
 
     def __init__(self, vectors: np.ndarray) -> None:
         super().__init__()
-        self.embedding = nn.Embedding.from_pretrained(
-            torch.from_numpy(vectors.copy()), freeze=False, padding_idx=0
-        )
+        from_pretrained: Callable[..., nn.Embedding] = nn.Embedding.from_pretrained
+        weights = torch.from_numpy(vectors.copy())
+        self.embedding = from_pretrained(weights, freeze=False, padding_idx=0)
 
     def embed(self, **inputs: Tensor) -> Tensor:
         """Word embeddings: documents x tokens x dim."""

@@ -1,42 +1,41 @@
-"""What is made of labels and words: statistics, keywords, soft labels, label groups."""
+"""Supervision from labels and words: statistics, keywords, soft labels, label groups."""
 
-from losslab.supervision.elements import (
+from losslab.supervision.element_keywords import (
     ElementKeywords,
     element_groups,
     find_element_keywords,
     select_documents,
     tabulate_element_keywords,
 )
-from losslab.supervision.groups import (
+from losslab.supervision.keywords import (
+    mean_length,
+    tabulate_keywords,
+    tfidf_document_relevance,
+    tfidf_label_relevance,
+    word_contributions,
+    word_document_relevance,
+    word_label_relevance,
+)
+from losslab.supervision.label_groups import (
     complete_groups,
     group_by_coarse_class,
     group_by_communities,
     group_by_polarity,
     group_by_prefix,
     group_membership,
-    read_groups,
     tabulate_groups,
 )
-from losslab.supervision.keyword_table import tabulate_keywords, word_contributions
-from losslab.supervision.keywords import (
-    check_labels_have_words,
-    mean_length,
-    tfidf_document_relevance,
-    tfidf_label_relevance,
-    word_document_relevance,
-    word_label_relevance,
-)
-from losslab.supervision.soft_label_files import load_soft_labels, save_soft_labels
-from losslab.supervision.soft_labels import (
-    SoftLabels,
+from losslab.supervision.label_smoothing import (
     classic_soft_labels,
     distilled_soft_labels,
     document_label_relevance,
     from_relevance,
     keyword_soft_labels,
+    mix_soft_targets,
     smooth_targets,
     tfidf_soft_labels,
 )
+from losslab.supervision.soft_labels import SoftLabels, load_soft_labels, save_soft_labels
 from losslab.supervision.statistics import (
     GROUPS,
     cooccurrence,
@@ -46,13 +45,12 @@ from losslab.supervision.statistics import (
     rebalancing_mu,
     tabulate_labels,
 )
-from losslab.supervision.words import count_words, find_words
+from losslab.supervision.word_counts import count_words, find_words
 
 __all__ = [
     "GROUPS",
     "ElementKeywords",
     "SoftLabels",
-    "check_labels_have_words",
     "classic_soft_labels",
     "complete_groups",
     "cooccurrence",
@@ -74,7 +72,7 @@ __all__ = [
     "keyword_soft_labels",
     "load_soft_labels",
     "mean_length",
-    "read_groups",
+    "mix_soft_targets",
     "rebalancing_mu",
     "save_soft_labels",
     "select_documents",

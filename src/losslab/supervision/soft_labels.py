@@ -1,8 +1,7 @@
-"""Soft labels: for each training document a distribution over the labels, made when it is needed.
+"""Soft labels of documents, computed on demand from their factors, and their file format.
 
-Documents x labels is 16 GB for 225,000 documents and 18,211 labels, so that matrix is never kept.
-``SoftLabels`` keeps what it is the product of, documents x words and words x labels, and multiplies
-the rows of a batch. Small corpora take the same way: there is one mechanism to trust.
+Documents x labels takes 16 GB for 225,000 documents and 18,211 labels, so it is never stored.
+``SoftLabels`` stores documents x words and words x labels and multiplies the rows of a batch.
 """
 
 from collections import deque
@@ -10,35 +9,38 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from losslab.errors import SupervisionError
-from losslab.supervision.keywords import (
-    mean_length,
-    tfidf_document_relevance,
-    tfidf_label_relevance,
-    word_document_relevance,
-    word_label_relevance,
-)
 
 DENSE_SHARE = 1 / 8
-"""A word that speaks for more of the labels than this is multiplied as a dense row: the quickest
-cut of those measured in ``benchmarks/soft_labels.py``."""
+"""Words relevant to more than this share of the labels are dense rows: the fastest threshold of
+those measured in ``benchmarks/soft_labels.py``."""
 DENSE_BYTES = 2**30
-"""What the dense rows may take."""
+"""Memory limit of the dense rows."""
+CSR_PARTS = ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True)
 class SoftLabels:
-    """Soft labels of ``len(soft_labels)`` documents; call it with row numbers to get their block.
+    """Soft labels of ``len(soft_labels)`` documents; call with row numbers for rows x labels.
 
-    A block is ``documents[rows] @ words``, put through softmax where ``softmax`` is set, plus
-    ``floor``. Without ``words`` the rows of ``documents`` (sparse or dense) stand for themselves.
-    ``rows`` are the numbers the documents go by, in ascending order: soft labels cover the training
-    documents, and are asked for by rows of the corpus. Without it they are counted from 0.
+    ``scale * p + floor + offset[rows]`` with ``p = documents[rows] @ words``, after softmax if
+    ``softmax``. Without ``words``, p is ``documents[rows]`` (sparse or dense, documents x labels).
+    Without an ``offset`` it is a distribution over labels, with one a soft target per label.
+
+    Attributes:
+        documents: documents x words, or documents x labels.
+        words: words x labels.
+        softmax: apply softmax over labels.
+        floor: added to every entry.
+        rows: row numbers of the documents in the corpus, ascending; None: 0, 1, 2, ...
+        scale: factor of p.
+        offset: documents x labels, sparse.
     """
 
     documents: Any
@@ -46,22 +48,36 @@ class SoftLabels:
     softmax: bool = True
     floor: float = 0.0
     rows: np.ndarray | None = None
+    scale: float = 1.0
+    offset: sparse.csr_array | None = None
 
     def __len__(self) -> int:
         return int(self.documents.shape[0])
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Soft labels of the chosen documents: rows x labels, each row summing to 1."""
+        """Soft labels of the given documents, rows x labels."""
         block = self.relevance(rows)
-        return (softmax(block) if self.softmax else block) + block.dtype.type(self.floor)
+        as_dtype = block.dtype.type
+        block = softmax(block) if self.softmax else block
+        if self.scale != 1:
+            block = block * as_dtype(self.scale)
+        block = np.asarray(block + as_dtype(self.floor))
+        if self.offset is not None:
+            block += self.offset[self._indices(rows)].toarray()
+        return block
+
+    @property
+    def labels(self) -> int:
+        """Number of labels."""
+        return int((self.documents if self.words is None else self.words).shape[1])
 
     def document(self, row: int) -> Any:
-        """What the soft labels of one document are made from: 1 x words, or 1 x labels."""
-        return self.documents[self._places(np.array([row]))]
+        """Factor of one document: 1 x words, or 1 x labels without ``words``."""
+        return self.documents[self._indices(np.array([row]))]
 
     def relevance(self, rows: np.ndarray) -> np.ndarray:
-        """What the soft labels of the chosen documents are made from: rows x labels."""
-        rows = self._places(rows)
+        """``documents[rows] @ words``, rows x labels."""
+        rows = self._indices(rows)
         if self.words is None:
             block = self.documents[rows]
             return np.asarray(block.toarray() if sparse.issparse(block) else block)
@@ -71,34 +87,35 @@ class SoftLabels:
         return block
 
     def blocks(self, size: int, *, workers: int = 1) -> Iterator[np.ndarray]:
-        """All documents in order, ``size`` at a time; ``workers`` threads work ahead."""
+        """All documents in order, ``size`` at a time, computed ahead by ``workers`` threads."""
         if self.words is not None:
-            _ = self._parts  # once, before threads ask for it side by side
-        names = np.arange(len(self)) if self.rows is None else self.rows
+            _ = self._parts  # once, before the threads start
+        rows = np.arange(len(self)) if self.rows is None else self.rows
         with ThreadPoolExecutor(workers) as pool:
             ahead: deque[Any] = deque()
             for start in range(0, len(self), size):
-                ahead.append(pool.submit(self, names[start : start + size]))
+                ahead.append(pool.submit(self, rows[start : start + size]))
                 if len(ahead) > workers:
                     yield ahead.popleft().result()
             while ahead:
                 yield ahead.popleft().result()
 
-    def _places(self, rows: np.ndarray) -> np.ndarray:
+    def _indices(self, rows: np.ndarray) -> np.ndarray:
+        """Positions of corpus rows in ``documents``."""
         if self.rows is None:
             return rows
-        places = np.searchsorted(self.rows, rows)
-        strange = self.rows.take(places, mode="clip") != rows
-        if strange.any():
+        indices = np.searchsorted(self.rows, rows)
+        unknown = self.rows.take(indices, mode="clip") != rows
+        if unknown.any():
             raise SupervisionError(
-                f"no soft labels for row {np.asarray(rows)[strange][0]}: they are made for the "
-                f"{len(self)} training documents only"
+                f"no soft labels for row {np.asarray(rows)[unknown][0]}: only the {len(self)} "
+                "training documents have soft labels"
             )
-        return places
+        return indices
 
     @cached_property
     def _parts(self) -> tuple[sparse.csr_array, np.ndarray, sparse.csr_array, sparse.csr_array]:
-        """Words that speak for many labels, as dense rows, and the others, as sparse ones."""
+        """Both factors split into words relevant to many labels (dense) and the others (sparse)."""
         matrix = sparse.csr_array(self.words)
         entries, labels = np.diff(matrix.indptr), matrix.shape[1]
         room = DENSE_BYTES // max(labels * matrix.dtype.itemsize, 1)
@@ -124,106 +141,47 @@ def softmax(relevance: np.ndarray) -> np.ndarray:
     return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
-def from_relevance(
-    documents: sparse.csr_array,
-    words: sparse.csr_array,
-    length: float,
-    *,
-    rows: np.ndarray | None = None,
-) -> SoftLabels:
-    """d = softmax of ILR (eq. 7, 8): documents x words times words x labels, over ``length``."""
-    scaled = documents * documents.dtype.type(1 / length)  # a division would make float64 of it
-    return SoftLabels(sparse.csr_array(scaled), words, rows=rows)
+def save_soft_labels(soft: SoftLabels, path: Path) -> None:
+    """Write the factors of ``soft`` to a safetensors file."""
+    from safetensors.numpy import save_file
+
+    arrays = {"settings": np.array([soft.softmax, soft.floor, soft.scale], dtype=np.float64)}
+    for name in ("documents", "words", "offset"):
+        arrays |= _to_arrays(name, getattr(soft, name))
+    if soft.rows is not None:
+        arrays["rows"] = soft.rows
+    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
 
 
-def document_label_relevance(
-    counts: sparse.csr_array,
-    targets: sparse.csr_array,
-    *,
-    k1: float,
-    b: float,
-    k2: float,
-    block_size: int | None = None,
-) -> np.ndarray | Iterator[np.ndarray]:
-    """ILR (eq. 7), documents x labels: ``1/X_avg`` times the sum over a document's distinct words.
+def load_soft_labels(path: Path) -> SoftLabels:
+    """Read a file of ``save_soft_labels``."""
+    from safetensors.numpy import load_file
 
-    With ``block_size``, an iterator of as many documents at a time instead of one array.
-    """
-    soft = _keyword_labels(counts, targets, k1, b, k2)
-    return _deliver(SoftLabels(soft.documents, soft.words, softmax=False), block_size)
-
-
-def keyword_soft_labels(
-    counts: sparse.csr_array,
-    targets: sparse.csr_array,
-    *,
-    k1: float,
-    b: float,
-    k2: float,
-    block_size: int | None = None,
-) -> np.ndarray | Iterator[np.ndarray]:
-    """KWLS (eq. 8): softmax of the relevance of labels to documents, documents x labels.
-
-    With ``block_size``, an iterator of as many documents at a time instead of one array.
-    """
-    return _deliver(_keyword_labels(counts, targets, k1, b, k2), block_size)
+    arrays = load_file(path)
+    use_softmax, floor, scale = arrays["settings"].tolist()
+    return SoftLabels(
+        _from_arrays("documents", arrays),
+        _from_arrays("words", arrays),
+        softmax=bool(use_softmax),
+        floor=floor,
+        rows=arrays.get("rows"),
+        scale=scale,
+        offset=_from_arrays("offset", arrays),
+    )
 
 
-def tfidf_soft_labels(
-    counts: sparse.csr_array,
-    targets: sparse.csr_array,
-    *,
-    tf: str = "log",
-    block_size: int | None = None,
-) -> np.ndarray | Iterator[np.ndarray]:
-    """LS-TFIDF: as ``keyword_soft_labels``, with plain TF-IDF on both sides.
-
-    ``tf`` is ``log`` (``ln(1 + f)``) or ``raw`` (f itself).
-    """
-    words = tfidf_label_relevance(counts, targets, tf=tf)
-    documents = tfidf_document_relevance(counts, tf=tf)
-    return _deliver(from_relevance(documents, words, mean_length(counts)), block_size)
+def _to_arrays(name: str, matrix: Any) -> dict[str, np.ndarray]:
+    """A dense matrix as one array, a sparse one as its CSR parts, None as no array."""
+    if matrix is None:
+        return {}
+    if not sparse.issparse(matrix):
+        return {name: matrix}
+    arrays = {f"{name}.{part}": getattr(matrix, part) for part in CSR_PARTS}
+    return {**arrays, f"{name}.shape": np.array(matrix.shape)}
 
 
-def classic_soft_labels(
-    targets: Any, *, eps: float, block_size: int | None = None
-) -> np.ndarray | Iterator[np.ndarray]:
-    """Classic label smoothing: ``(1 - eps) y/|y| + eps/C``; 1/C everywhere without a label.
-
-    >>> classic_soft_labels(np.array([[1, 0], [0, 0]]), eps=0.2).tolist()
-    [[0.9, 0.1], [0.5, 0.5]]
-    """
-    return _deliver(smooth_targets(targets, eps=eps), block_size)
-
-
-def smooth_targets(targets: Any, *, eps: float, rows: np.ndarray | None = None) -> SoftLabels:
-    """``classic_soft_labels``, made when they are needed."""
-    if not 0 <= eps <= 1:
-        raise SupervisionError(f"eps must lie in [0, 1], got {eps:g}")
-    carried = sparse.csr_array(targets, dtype=np.float64, copy=True)
-    labels, sizes = carried.shape[1], np.asarray(carried.sum(axis=1)).ravel()
-    carried.data *= np.repeat((1 - eps) / np.maximum(sizes, 1), np.diff(carried.indptr))
-    bare = sparse.csr_array((sizes == 0).astype(np.float64)[:, None])
-    even = sparse.csr_array(np.full((1, labels), (1 - eps) / labels))
-    shared = sparse.csr_array(carried + bare @ even)
-    return SoftLabels(shared, softmax=False, floor=eps / labels, rows=rows)
-
-
-def distilled_soft_labels(logits: np.ndarray) -> np.ndarray:
-    """LS-Distill: softmax of a trained baseline's logits, documents x labels."""
-    if not np.isfinite(logits).all():
-        raise SupervisionError("the baseline's logits are not finite")
-    return softmax(np.asarray(logits))
-
-
-def _keyword_labels(
-    counts: sparse.csr_array, targets: sparse.csr_array, k1: float, b: float, k2: float
-) -> SoftLabels:
-    words = word_label_relevance(counts, targets, k1=k1, b=b)
-    return from_relevance(word_document_relevance(counts, k2=k2), words, mean_length(counts))
-
-
-def _deliver(soft: SoftLabels, block_size: int | None) -> np.ndarray | Iterator[np.ndarray]:
-    if block_size is None:
-        return soft(np.arange(len(soft)))
-    return soft.blocks(block_size)
+def _from_arrays(name: str, arrays: dict[str, np.ndarray]) -> Any:
+    if f"{name}.shape" not in arrays:
+        return arrays.get(name)
+    parts = tuple(arrays[f"{name}.{part}"] for part in CSR_PARTS)
+    return sparse.csr_array(parts, shape=tuple(arrays[f"{name}.shape"]))

@@ -1,4 +1,4 @@
-"""What the training split says about its labels: how many, how skewed, which come together."""
+"""Label statistics: frequency, cardinality, imbalance, co-occurrence, frequency groups."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ GROUPS = ("head", "medium", "tail")
 
 
 def describe_labels(targets: sparse.csr_array) -> dict[str, Any]:
-    """Figures of a documents x labels matrix.
+    """Statistics of a label matrix, documents x labels.
 
     ``cardinality`` is labels per document, ``density`` that divided by the number of labels,
     ``imbalance_ratio`` the frequency of the most common label over that of the rarest present one.
@@ -34,12 +34,12 @@ def describe_labels(targets: sparse.csr_array) -> dict[str, Any]:
 
 
 def label_frequencies(targets: sparse.csr_array) -> np.ndarray:
-    """How many documents carry each label."""
+    """Number of documents per label."""
     return np.asarray(targets.sum(axis=0), dtype=np.int64).ravel()
 
 
 def cooccurrence(targets: sparse.csr_array) -> sparse.csr_array:
-    """Labels x labels: how many documents carry both; the diagonal holds the frequencies."""
+    """Co-occurrence counts, labels x labels; the diagonal has the label frequencies."""
     counts = targets.astype(np.int32)
     return sparse.csr_array(counts.T @ counts)
 
@@ -49,8 +49,8 @@ def frequency_groups(
 ) -> list[str]:
     """``head``, ``medium`` or ``tail`` for each label.
 
-    With cut-offs: head from ``head_min`` documents on, tail up to ``tail_max``. Without: thirds of
-    the labels by frequency, a tie going to the label that comes first.
+    Head: at least ``head_min`` documents; tail: at most ``tail_max``. Without both: thirds of the
+    labels by frequency, ties in label order.
 
     >>> frequency_groups([40, 8, 20], head_min=35, tail_max=8)
     ['head', 'tail', 'medium']
@@ -59,7 +59,7 @@ def frequency_groups(
     """
     counts = np.asarray(frequencies)
     if (head_min is None) != (tail_max is None):
-        raise ValueError("head_min and tail_max go together")
+        raise ValueError("give both head_min and tail_max, or neither")
     if head_min is not None and tail_max is not None:
         group = np.where(counts >= head_min, 0, np.where(counts <= tail_max, 2, 1))
     else:
@@ -70,7 +70,7 @@ def frequency_groups(
 
 
 def group_indices(groups: Sequence[str]) -> dict[str, list[int]]:
-    """The label indices of head, medium and tail; ``groups`` names the group of each label.
+    """Label indices of head, medium and tail; ``groups`` has the group of each label.
 
     >>> group_indices(["head", "tail", "tail"])
     {'head': [0], 'medium': [], 'tail': [1, 2]}
@@ -96,7 +96,7 @@ def rebalancing_mu(targets: sparse.csr_array) -> float | None:
 def tabulate_labels(
     labels: Sequence[str], groups: Sequence[str], **targets: sparse.csr_array
 ) -> pd.DataFrame:
-    """One row per label, most frequent first: its group and its documents in each split given."""
+    """One row per label, most frequent first: its group and its frequency in each given split."""
     counts = {split: label_frequencies(matrix) for split, matrix in targets.items()}
     table = pd.DataFrame({"label": labels, "group": groups, **counts})
     first = next(iter(counts))

@@ -1,8 +1,8 @@
 """Distributed data parallel: ranks, collectives, and the device, threads and precision of each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import psutil
@@ -45,9 +45,24 @@ def gather_rows(rows: Tensor, total: int) -> Tensor:
     """
     if not is_distributed():
         return rows
-    from torch.distributed.nn.functional import all_gather
+    all_gather: Callable[[Tensor], Tensor] = _AllGather.apply
+    return all_gather(rows).flatten(0, 1)[:total]
 
-    return torch.stack(all_gather(rows.contiguous()), dim=1).flatten(0, 1)[:total]
+
+class _AllGather(torch.autograd.Function):
+    """The tensors of all ranks, stacked at dimension 1; the gradient is summed over ranks."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor) -> Tensor:
+        parts = [torch.empty_like(rows) for _ in range(world_size())]
+        distributed.all_gather(parts, rows.contiguous())
+        return torch.stack(parts, dim=1)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].contiguous()
+        distributed.all_reduce(total)
+        return total[:, get_rank()]
 
 
 def gather_objects(objects: list[T]) -> list[T]:

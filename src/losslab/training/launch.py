@@ -2,6 +2,7 @@
 
 import logging
 import warnings
+from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -11,7 +12,12 @@ from traceback import format_exception_only
 import joblib
 import torch
 from torch import distributed
-from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_processes
+from torch.multiprocessing.spawn import (
+    ProcessContext,
+    ProcessException,
+    ProcessExitedException,
+    start_processes,
+)
 
 from losslab.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import listening, publish
@@ -35,14 +41,16 @@ def run_in_processes(job: TrainingJob, data: TrainingData, failures: Path | None
         threads = max(1, torch.get_num_threads() // processes)
         receiver, sender = get_context("spawn").Pipe(duplex=False)
         arguments = (processes, threads, job, folder, failures, sender)
-        context = start_processes(_run_rank, arguments, processes, join=False, daemon=True)
+        start: Callable[..., ProcessContext] = start_processes
+        context = start(_run_rank, arguments, processes, join=False, daemon=True)
         try:
             _publish_events(context, receiver)
             outcome: Fitted | NonFiniteLossError = joblib.load(folder / "outcome")
         except (ProcessException, FileNotFoundError) as error:
-            reason = _first_error(folder) or str(error)
-            name = f"{job.loss.name}, seed {job.seed}"
-            raise TrainingFailedError(f"{name}: a training process failed: {reason}") from error
+            raise TrainingFailedError(
+                f"{job.loss.name}, seed {job.seed}: a training process failed: "
+                f"{_first_error(error, folder)}"
+            ) from error
         finally:
             _terminate(context)
     if isinstance(outcome, NonFiniteLossError):
@@ -77,10 +85,11 @@ def _terminate(context: ProcessContext) -> None:
         process.join()
 
 
-def _first_error(folder: Path) -> str | None:
-    """The error of the process that failed first: others may have failed in consequence."""
+def _first_error(error: Exception, folder: Path) -> str:
+    """What ended the first process, in one line: others may have failed in consequence."""
     files = sorted(folder.glob("error_*"), key=lambda path: path.stat().st_mtime_ns)
-    return files[0].read_text() if files else None
+    raised = files and not isinstance(error, ProcessExitedException)
+    return " ".join((files[0].read_text() if raised else str(error)).split())
 
 
 def _run_rank(
@@ -97,6 +106,20 @@ def _run_rank(
     if rank > 0:  # the same warnings as rank 0's
         logging.disable(logging.WARNING)
         warnings.simplefilter("ignore")
+    try:
+        _join_group(rank, processes, folder)
+        outcome = _train(job, folder, failures if rank == 0 else None, events)
+    except Exception as error:
+        (folder / f"error_{rank}").write_text("".join(format_exception_only(error)))
+        raise
+    finally:
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+    if rank == 0:
+        joblib.dump(outcome, folder / "outcome")
+
+
+def _join_group(rank: int, processes: int, folder: Path) -> None:
     cuda = torch.cuda.is_available()
     if cuda:
         torch.cuda.set_device(rank)
@@ -106,15 +129,6 @@ def _run_rank(
         rank=rank,
         world_size=processes,
     )
-    try:
-        outcome = _train(job, folder, failures if rank == 0 else None, events)
-    except Exception as error:
-        (folder / f"error_{rank}").write_text(" ".join(format_exception_only(error)).strip())
-        raise
-    finally:
-        distributed.destroy_process_group()
-    if rank == 0:
-        joblib.dump(outcome, folder / "outcome")
 
 
 def _train(

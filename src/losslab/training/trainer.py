@@ -140,7 +140,7 @@ class Trainer:
         )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.scaler.scale(loss).backward()
+        torch.autograd.backward(self.scaler.scale(loss))
         self.scaler.unscale_(self.optimizer)
         norm = nn.utils.clip_grad_norm_(self.module.parameters(), self.settings.max_grad_norm)
         self._check_gradient(norm.item(), indices)

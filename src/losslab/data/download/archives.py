@@ -146,10 +146,10 @@ def _cause(archive: Path, error: Exception) -> str:
     return str(error) or "unexpected end of file"
 
 
-def merge(folder: Path, target: Path, wanted: str = "") -> None:
-    """Move the content of ``folder``, or of its subfolder ``wanted``, into ``target``."""
-    if not (folder / wanted).is_dir():
+def merge(folder: Path, target: Path, subfolder: str = "") -> None:
+    """Move the content of ``folder``, or of its subfolder ``subfolder``, into ``target``."""
+    if not (folder / subfolder).is_dir():
         names = ", ".join(sorted(path.name for path in folder.iterdir())[:10])
-        raise ArchiveError(f"the archive has no folder {wanted}, found {names}")
-    for path in (folder / wanted).iterdir():
+        raise ArchiveError(f"the archive has no folder {subfolder}, found {names}")
+    for path in (folder / subfolder).iterdir():
         shutil.move(path, target / path.name)

@@ -104,12 +104,12 @@ def _raw_files(downloads: Downloads, work: Path, limit: int) -> Path:
     """A folder of the files and the archives' contents; a corrupt download is deleted."""
     files = work / "files"
     files.mkdir()
-    for download, wanted in downloads.items():
+    for download, subfolder in downloads.items():
         if not is_archive(download.name):
             shutil.copy(download, files)
             continue
         try:
-            merge(unpack(download, work / "unpacked", limit), files, wanted)
+            merge(unpack(download, work / "unpacked", limit), files, subfolder)
         except ArchiveError:
             if work in download.parents:  # to be downloaded again
                 download.unlink()

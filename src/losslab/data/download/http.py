@@ -74,7 +74,7 @@ class ResumingDownloader:
 
 
 def download(
-    wanted: Download, folder: Path, *, timeout: float, retries: int, progress: bool = False
+    file: Download, folder: Path, *, timeout: float, retries: int, progress: bool = False
 ) -> Path:
     """The file in ``folder``, downloaded from the first address that works unless present.
 
@@ -83,9 +83,9 @@ def download(
         NotThereError: no address has the file.
     """
     failures: list[DownloadError] = []
-    for address in wanted.addresses:
+    for address in file.addresses:
         try:
-            return _retrieve(wanted, address, folder, timeout, retries, progress)
+            return _retrieve(file, address, folder, timeout, retries, progress)
         except DownloadError as error:
             failures.append(error)
         except (RequestException, ValueError) as error:  # ValueError: pooch, on a wrong hash
@@ -95,19 +95,19 @@ def download(
 
 
 def _retrieve(
-    wanted: Download, address: str, folder: Path, timeout: float, retries: int, progress: bool
+    file: Download, address: str, folder: Path, timeout: float, retries: int, progress: bool
 ) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     cache = pooch.create(
         path=folder,
         base_url="",
-        registry={wanted.name: wanted.sha256},
-        urls={wanted.name: address},
+        registry={file.name: file.sha256},
+        urls={file.name: address},
         retry_if_failed=retries,
     )
-    part = folder / f".{wanted.name}.part"
+    part = folder / f".{file.name}.part"
     downloader = ResumingDownloader(part, timeout=timeout, progress=progress)
-    return Path(cache.fetch(wanted.name, downloader=downloader))
+    return Path(cache.fetch(file.name, downloader=downloader))
 
 
 def _reason(address: str, error: Exception, timeout: float) -> str:

@@ -35,12 +35,12 @@ class FetchOptions:
     limit: int = LIMIT
     progress: bool = False
 
-    def download(self, wanted: Download, folder: Path) -> Path:
+    def download(self, file: Download, folder: Path) -> Path:
         """Download a file from one of its addresses."""
         from losslab.data.download.http import download  # imports pooch and requests
 
         return download(
-            wanted, folder, timeout=self.timeout, retries=self.retries, progress=self.progress
+            file, folder, timeout=self.timeout, retries=self.retries, progress=self.progress
         )
 
 
@@ -99,18 +99,18 @@ def from_publisher(
     dataset: str, folder: Path, options: FetchOptions, downloads: Path
 ) -> tuple[Downloads, Origin]:
     """The publisher's files; ``folder`` is named in the manual steps."""
-    wanted_files = SOURCES[dataset].downloads
-    if not wanted_files:
+    downloadable = SOURCES[dataset].downloads
+    if not downloadable:
         raise ByHandError(f"{dataset}: {advice(dataset, folder)}")
     files = {}
-    for wanted in wanted_files:
-        logger.info("%s: %s from %s", dataset, wanted.name, wanted.addresses[0])
-        files[options.download(wanted, downloads)] = wanted.folder
+    for file in downloadable:
+        logger.info("%s: %s from %s", dataset, file.name, file.addresses[0])
+        files[options.download(file, downloads)] = file.folder
     hashes = _hashes(files)
-    for wanted in wanted_files:
-        if wanted.sha256 is None:
-            logger.info("%s: sha256 of %s: %s", dataset, wanted.name, hashes[wanted.name])
-    return files, Origin("; ".join(d.addresses[0] for d in wanted_files), False, hashes)
+    for file in downloadable:
+        if file.sha256 is None:
+            logger.info("%s: sha256 of %s: %s", dataset, file.name, hashes[file.name])
+    return files, Origin("; ".join(d.addresses[0] for d in downloadable), False, hashes)
 
 
 def _hashes(files: Iterable[Path]) -> dict[str, str]:

@@ -30,8 +30,8 @@ def read_arxiv(
 
 
 def _article(_: SourceLocation, record: Mapping[str, Any], *, part: str, labels: str) -> Document:
-    wanted = ("title", "abstract") if part == "both" else (part,)
-    text = join_parts(*(" ".join(str_field(record, name).split()) for name in wanted))
+    fields = ("title", "abstract") if part == "both" else (part,)
+    text = join_parts(*(" ".join(str_field(record, name).split()) for name in fields))
     names = str_field(record, "categories").split()
     if labels == "archive":
         names = [name.split(".")[0] for name in names]

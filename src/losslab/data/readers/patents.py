@@ -48,8 +48,8 @@ def read_uspto(folder: Path, *, part: Part = "both", depth: Depth = 4) -> Corpus
 def _patent(
     location: SourceLocation, record: Mapping[str, Any], *, part: str, depth: int
 ) -> Document:
-    wanted = ("title", "abstract") if part == "both" else (part,)
-    text = join_parts(*(_words(record, name) for name in wanted))
+    fields = ("title", "abstract") if part == "both" else (part,)
+    text = join_parts(*(_words(record, name) for name in fields))
     field = next((name for name in CODES if name in record), None)
     if field is None:
         raise RowFault(f"no field '{CODES[0]}' with the list of codes")

@@ -65,7 +65,7 @@ def search_element_keywords(
     elements: ElementKeywordSettings,
 ) -> tuple[sparse.csr_array, dict[str, Any]]:
     """Words x labels: the words whose deletion lowers a label's probability; and a search log."""
-    from losslab.training.texts import text_scorer
+    from losslab.training.network import text_scorer
 
     network = _teacher(loss, recipe, model, features, label_statistics, task)
     rows = training_logits["rows"]
@@ -75,14 +75,10 @@ def search_element_keywords(
         1 / (1 + np.exp(-training_logits["logits"])),
         text_scorer(network, recipe.model, tokenizer),
         vocabulary,
-        t=elements.min_probability_drop,
-        select=elements.select,
-        documents=elements.max_documents,
-        words=elements.max_words,
-        seed=elements.seed,
-        reading=keywords.tokenization,
+        **elements.model_dump(),
+        tokenization=keywords.tokenization,
     )
-    return found.words, found.account
+    return found.words, found.record
 
 
 def group_by_elements(

@@ -43,4 +43,5 @@ def combine_datasets(reports: Path) -> pd.DataFrame:
 
 
 def _show(table: pd.DataFrame) -> str:
-    return table[table["metric"] == TOLD].to_string(index=False, float_format="%.3f", na_rep="")
+    rows = table[table["metric"] == TOLD]
+    return str(rows.to_string(index=False, float_format="%.3f", na_rep=""))

@@ -28,6 +28,7 @@ from losslab.supervision import (
     group_by_prefix,
     group_membership,
     mean_length,
+    mix_soft_targets,
     smooth_targets,
     tabulate_groups,
     tabulate_keywords,
@@ -135,8 +136,6 @@ def smooth_zlpr_targets(
     settings: SoftLabelSettings,
 ) -> Any:
     """Soft targets of ``soft_zlpr``: ``(1 - eps) y + eps d``, d uniform or kwls's soft labels."""
-    from losslab.supervision import mix_soft_targets
-
     towards = keyword_soft_labels if settings.soft_zlpr == "keywords" else None
     rows = split_rows(splits, "train")
     return mix_soft_targets(label_matrix[rows], eps=settings.eps, distribution=towards, rows=rows)

@@ -17,7 +17,7 @@ EXTRA_INPUTS = {
 def create_pipeline(loss: str) -> Pipeline:
     """Train and score one loss."""
     name = namespace(loss)
-    extra = {
+    extra: dict[str, str] = {
         need: EXTRA_INPUTS[need].format(loss=name)
         for need in LOSSES[loss].needs
         if need in EXTRA_INPUTS

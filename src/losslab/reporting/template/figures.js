@@ -1,6 +1,8 @@
 // Drawing: each figure when it comes near the screen, again when the choice or the colours change.
 const drawn = new Set();
 const MOST_NAMED = 12; // entries of a legend; of more losses the chips alone tell the colours
+const PNG_SCALE = 3; // pixels of a downloaded picture per pixel of the screen: enough for print
+const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImage"]] };
 const narrow = matchMedia("(max-width: 44rem)");
 
 function draw(name) {
@@ -10,7 +12,7 @@ function draw(name) {
   const traces = tracesFor(figure).map(inTheme);
   const named = traces.filter(trace => trace.name && trace.showlegend !== false);
   layout.showlegend = named.length > 0 && named.length <= MOST_NAMED;
-  Plotly.react(element, traces, layout, { responsive: true, displayModeBar: false });
+  Plotly.react(element, traces, layout, { ...CONFIG, toImageButtonOptions: { format: "png", scale: PNG_SCALE, filename: name } });
   const missing = document.getElementById(`missing-${name}`), names = lacking(figure);
   missing.hidden = !names.length;
   missing.textContent = names.length ? `Not shown: ${names.join(", ")}, whose scores are not probabilities.` : "";

@@ -1,13 +1,12 @@
-"""Groups of labels that are alike: what ``mask_label`` does not push apart.
+"""Groups of similar labels, which ``mask_label`` masks.
 
-A grouping is a mapping from a group's name to its labels. Groups may overlap where a file says so;
-a label in no group is a group of its own.
+A grouping maps a group's name to its labels. Listed groups may overlap; a label in no group is
+a group of its own.
 """
 
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ POLARITY = re.compile(r"\b(negative|neutral|positive)\b", re.IGNORECASE)
 
 
 def group_by_prefix(labels: Sequence[str], *, separator: str) -> dict[str, list[str]]:
-    """By what stands before the first ``separator``; all of the label where there is none.
+    """Group by the prefix before the first ``separator``, else the whole label.
 
     >>> group_by_prefix(["cs.ai", "cs.lg", "quant-ph"], separator=".")
     {'cs': ['cs.ai', 'cs.lg'], 'quant-ph': ['quant-ph']}
@@ -31,7 +30,7 @@ def group_by_prefix(labels: Sequence[str], *, separator: str) -> dict[str, list[
 
 
 def group_by_coarse_class(labels: Sequence[str], *, separator: str) -> dict[str, list[str]]:
-    """By the next coarser class: what stands before the last ``separator``.
+    """Group by the next coarser class: the part before the last ``separator``.
 
     >>> group_by_coarse_class(["NUM:date", "NUM:count", "LOC:city"], separator=":")
     {'NUM': ['NUM:date', 'NUM:count'], 'LOC': ['LOC:city']}
@@ -40,19 +39,19 @@ def group_by_coarse_class(labels: Sequence[str], *, separator: str) -> dict[str,
 
 
 def group_by_polarity(labels: Sequence[str]) -> dict[str, list[str]]:
-    """By the word negative, neutral or positive in a label, however strong.
+    """Group by the word negative, neutral or positive in a label.
 
     >>> group_by_polarity(["very negative", "negative", "neutral"])
     {'negative': ['very negative', 'negative'], 'neutral': ['neutral']}
     """
-    found = [POLARITY.search(label) for label in labels]
-    if not any(found):
+    matches = [POLARITY.search(label) for label in labels]
+    if not any(matches):
         raise SupervisionError(
-            "no label names a polarity (negative, neutral, positive), found "
-            f"{', '.join(labels[:5])}; set label_groups.by to another way of grouping"
+            "no label has a polarity (negative, neutral, positive), found "
+            f"{', '.join(labels[:5])}; choose another label_groups.by"
         )
     names = [
-        match[1].lower() if match else label for match, label in zip(found, labels, strict=True)
+        match[1].lower() if match else label for match, label in zip(matches, labels, strict=True)
     ]
     return _collect(labels, names)
 
@@ -60,10 +59,10 @@ def group_by_polarity(labels: Sequence[str]) -> dict[str, list[str]]:
 def group_by_communities(
     labels: Sequence[str], cooccurrence: sparse.csr_array, *, seed: int, resolution: float = 1.0
 ) -> dict[str, list[str]]:
-    """By communities of the graph of labels that come together in documents (Louvain).
+    """Group by Louvain communities of the label co-occurrence graph.
 
-    An edge weighs ``n_ab / sqrt(n_a n_b)``, since counts alone would put each label beside the most
-    frequent one. A group bears the name of its most frequent label.
+    Edge weights are ``n_ab / sqrt(n_a n_b)``: raw counts would attach each label to the most
+    frequent one. A group is named after its most frequent label.
     """
     import networkx as nx
 
@@ -73,9 +72,11 @@ def group_by_communities(
     graph.add_nodes_from(range(len(labels)))
     for a, b, n in zip(*counts.coords, counts.data, strict=True):
         graph.add_edge(int(a), int(b), weight=float(n / np.sqrt(frequency[a] * frequency[b])))
-    found = nx.community.louvain_communities(graph, seed=seed, resolution=resolution)
+    communities = nx.community.louvain_communities(graph, seed=seed, resolution=resolution)
     groups = {}
-    for members in sorted((sorted(community) for community in found), key=lambda m: (-len(m), m)):
+    for members in sorted(
+        (sorted(community) for community in communities), key=lambda m: (-len(m), m)
+    ):
         leader = max(members, key=lambda label: (frequency[label], -label))
         groups[f"{labels[leader]} etc." if len(members) > 1 else labels[leader]] = [
             labels[label] for label in members
@@ -83,56 +84,38 @@ def group_by_communities(
     return groups
 
 
-def read_groups(path: Path) -> dict[str, list[str]]:
-    """A YAML file of groups: each name with the list of its labels."""
-    import yaml
-
-    if not path.is_file():
-        raise SupervisionError(f"no groups file {path}; label_groups.file says where it is")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise SupervisionError(f"{path} is not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(content, dict) or not content:
-        raise SupervisionError(f"{path}: expected groups by name, each with a list of labels")
-    for name, members in content.items():
-        if not isinstance(members, list) or not all(isinstance(label, str) for label in members):
-            raise SupervisionError(
-                f"{path}, group {name!r}: expected a list of labels, found {members!r}"
-            )
-    return {str(name): list(dict.fromkeys(members)) for name, members in content.items()}
-
-
 def complete_groups(groups: Grouping, labels: Sequence[str], source: str) -> dict[str, list[str]]:
-    """``groups`` with each label that is in none as its own group; the log names them.
+    """``groups`` without repeated labels, and a group for each label in none, which are logged.
 
     Raises:
-        SupervisionError: where a group names labels that are not among ``labels``.
+        SupervisionError: a group has labels that are not among ``labels``.
     """
-    named = {label for members in groups.values() for label in members}
-    strange = sorted(named - set(labels))
-    if strange:
+    grouped = {label for members in groups.values() for label in members}
+    unknown = sorted(grouped - set(labels))
+    if unknown:
         raise SupervisionError(
-            f"{source} names {len(strange)} unknown labels: {', '.join(map(repr, strange[:10]))}"
-            f"{', ...' if len(strange) > 10 else ''}; the corpus has {len(labels)}, such as "
+            f"{source} has {len(unknown)} unknown labels: {', '.join(map(repr, unknown[:10]))}"
+            f"{', ...' if len(unknown) > 10 else ''}; the corpus has {len(labels)}, such as "
             f"{', '.join(map(repr, labels[:3]))}"
         )
-    alone = [label for label in labels if label not in named]
-    if alone:
+    singles = [label for label in labels if label not in grouped]
+    if singles:
+        names = ", ".join(singles)
         logger.info(
-            "%s: %d labels in no group stand alone: %s", source, len(alone), ", ".join(alone)
+            "%s: %d labels in no group, each a group of its own: %s", source, len(singles), names
         )
-    taken = [name for name in alone if name in groups]
-    if taken:
+    clashes = [name for name in singles if name in groups]
+    if clashes:
         raise SupervisionError(
-            f"{source}: {', '.join(map(repr, taken))} names both a group and a label outside it; "
+            f"{source}: {', '.join(map(repr, clashes))} is a group and a label outside it; "
             "rename the group"
         )
-    return {**{name: list(members) for name, members in groups.items()}, **{a: [a] for a in alone}}
+    listed = {name: list(dict.fromkeys(members)) for name, members in groups.items()}
+    return listed | {label: [label] for label in singles}
 
 
 def group_membership(groups: Grouping, labels: Sequence[str]) -> sparse.csr_array:
-    """Labels x groups, 1 where a label belongs to a group."""
+    """Membership matrix, labels x groups."""
     row = {label: index for index, label in enumerate(labels)}
     pairs = [(row[label], g) for g, members in enumerate(groups.values()) for label in members]
     rows, columns = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
@@ -141,7 +124,7 @@ def group_membership(groups: Grouping, labels: Sequence[str]) -> sparse.csr_arra
 
 
 def tabulate_groups(groups: Grouping, frequencies: Mapping[str, int]) -> pd.DataFrame:
-    """One row per group, largest first: its labels, and how often they are carried in training."""
+    """One row per group, largest first: its labels and their total training frequency."""
     rows = [
         {
             "group": name,

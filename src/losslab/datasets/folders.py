@@ -1,4 +1,4 @@
-"""The raw files of a corpus: a folder of the project, or of an installed package."""
+"""Datasets of a folder: raw files of a corpus, and folders that nodes write to."""
 
 import logging
 from pathlib import Path
@@ -13,8 +13,30 @@ from losslab.data.readers import PACKAGED
 logger = logging.getLogger(__name__)
 
 
+class FolderDataset(AbstractDataset[None, Path]):
+    """A folder that nodes write to themselves, such as checkpoints; loads as its path."""
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folder = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> Path:
+        """The folder, which need not exist yet."""
+        return self._folder
+
+    def save(self, data: None) -> None:
+        """Raise DatasetError: a folder is an input."""
+        raise DatasetError(f"{self._folder} is written by the nodes that load it")
+
+    def _exists(self) -> bool:
+        return True
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+
 class RawFolderDataset(AbstractDataset[None, Path]):
-    """The folder a reader reads: ``filepath``, else that of the package ``dataset`` comes with."""
+    """The folder of a corpus's raw files: ``filepath``, or that of an installed package."""
 
     def __init__(
         self, *, dataset: str, filepath: str, metadata: dict[str, Any] | None = None
@@ -24,14 +46,16 @@ class RawFolderDataset(AbstractDataset[None, Path]):
         self.metadata = metadata
 
     def load(self) -> Path:
-        """The folder, or an error that says how to get its files.
+        """The folder; raise DatasetError with the command or steps that fetch missing files.
 
-        A dataset we do not know is one's own: its reader says which file it misses.
+        The folder of an unknown dataset (user data) may be missing: its reader checks the file.
         """
         if has_files(self._folder):
             if is_sample(self._folder):
-                told = origin_file(self._folder).name
-                logger.warning("'%s' is a sample (%s), too small for a result", self._dataset, told)
+                origin = origin_file(self._folder).name
+                logger.warning(
+                    "'%s' is a sample (%s), too small for a result", self._dataset, origin
+                )
             return self._folder
         if self._dataset in PACKAGED:
             return PACKAGED[self._dataset]()
@@ -41,7 +65,7 @@ class RawFolderDataset(AbstractDataset[None, Path]):
         return self._folder
 
     def save(self, data: None) -> None:
-        """Refuse: raw files are never written by a pipeline."""
+        """Raise DatasetError: raw files are read only."""
         raise DatasetError("raw files are read only")
 
     def _exists(self) -> bool:

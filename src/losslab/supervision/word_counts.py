@@ -1,4 +1,4 @@
-"""Words of texts, counted: the matrix that keywords and soft labels are made from."""
+"""Word counts of texts (bag of words): documents x words."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from losslab.errors import SupervisionError
 
 WORD = r"(?u)\b\w+\b"
 SEGMENTERS = ("jieba",)
-"""What puts spaces between the words of texts that come without."""
+"""Word segmenters for texts without spaces."""
 
 
 def count_words(
@@ -20,9 +20,9 @@ def count_words(
     token_pattern: str = WORD,
     segmenter: str | None = None,
 ) -> tuple[sparse.csr_array, list[str]]:
-    """Documents x words, and the words in the order of the columns (sorted).
+    """Word counts, documents x words, and the sorted vocabulary.
 
-    ``segmenter="jieba"`` cuts Chinese texts into words before ``token_pattern`` is looked for.
+    ``segmenter="jieba"`` segments Chinese texts before ``token_pattern`` is matched.
 
     >>> counts, vocabulary = count_words(["a cat and a dog", "dog"])
     >>> vocabulary
@@ -39,8 +39,8 @@ def count_words(
         if "empty vocabulary" not in str(error):
             raise
         raise SupervisionError(
-            f"no words: none of the {len(texts)} texts holds anything that the token pattern "
-            f"'{token_pattern}' finds; check the texts, or give another keywords.token_pattern"
+            f"no words: none of the {len(texts)} texts matches keywords.token_pattern "
+            f"'{token_pattern}'; check the texts or change the pattern"
         ) from error
     return sparse.csr_array(counts), list(vectoriser.get_feature_names_out())
 
@@ -48,27 +48,29 @@ def count_words(
 def find_words(
     text: str, *, lowercase: bool = True, token_pattern: str = WORD, segmenter: str | None = None
 ) -> list[tuple[str, int, int]]:
-    """The words of a text as ``count_words`` counts them, with where each begins and ends.
+    """The words of a text as in ``count_words``, with start and end offsets.
 
     >>> find_words("A cat.")
     [('a', 0, 1), ('cat', 2, 5)]
     """
-    pattern, found, offset = re.compile(token_pattern), [], 0
-    for piece in _cutter(segmenter)(text):
+    pattern, words, offset = re.compile(token_pattern), [], 0
+    for piece in _segment_function(segmenter)(text):
         for match in pattern.finditer(piece):
             word, (start, end) = match[pattern.groups], match.span(pattern.groups)
-            found.append((word.lower() if lowercase else word, offset + start, offset + end))
+            words.append((word.lower() if lowercase else word, offset + start, offset + end))
         offset += len(piece)
-    return found
+    return words
 
 
 def _segment(texts: Sequence[str], segmenter: str | None) -> Sequence[str]:
-    cut = _cutter(segmenter)
-    return texts if segmenter is None else [" ".join(cut(text)) for text in texts]
+    if segmenter is None:
+        return texts
+    segment = _segment_function(segmenter)
+    return [" ".join(segment(text)) for text in texts]
 
 
-def _cutter(segmenter: str | None) -> Callable[[str], list[str]]:
-    """What cuts a text into pieces that make it up again."""
+def _segment_function(segmenter: str | None) -> Callable[[str], list[str]]:
+    """Splits a text into pieces whose concatenation is the text."""
     if segmenter is None:
         return lambda text: [text]
     if segmenter not in SEGMENTERS:
@@ -79,6 +81,7 @@ def _cutter(segmenter: str | None) -> Callable[[str], list[str]]:
         import rjieba
     except ModuleNotFoundError as error:
         raise SupervisionError(
-            "the segmenter 'jieba' is not installed; it comes with pip install 'losslab[chinese]'"
+            "the segmenter 'jieba' is not installed: pip install 'losslab[chinese]'"
         ) from error
-    return rjieba.cut
+    cut: Callable[[str], list[str]] = rjieba.cut
+    return cut

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from losslab.errors import SupervisionError
 from losslab.supervision import count_words, element_groups, find_element_keywords
-from losslab.supervision import elements as module
+from losslab.supervision import element_keywords as module
 
 LABELS = ["fruit", "pet"]
 SPEAKS = {"apple": [0.9, 0.0], "cat": [0.0, 0.8], "dog": [0.0, 0.4], "both": [0.6, 0.6]}
@@ -33,7 +33,12 @@ def score(texts):
 def search(texts, targets, **options):
     counts, vocabulary = count_words(texts)
     found = find_element_keywords(
-        texts, sparse.csr_array(targets), score(texts), score, vocabulary, **{"t": 0.5, **options}
+        texts,
+        sparse.csr_array(targets),
+        score(texts),
+        score,
+        vocabulary,
+        **{"min_probability_drop": 0.5, **options},
     )
     return found, vocabulary, counts
 
@@ -78,7 +83,7 @@ def test_search_agrees_with_a_slow_loop(word_lists, data, t, select):
         data.draw(row) if data.draw(st.booleans()) else (score([text])[0] > 0.5).astype(int)
         for text in texts
     ]
-    found, vocabulary, _ = search(texts, np.array(targets), t=t, select=select)
+    found, vocabulary, _ = search(texts, np.array(targets), min_probability_drop=t, select=select)
     assert as_map(found, vocabulary) == slow_search(texts, targets, t, select)
 
 
@@ -115,21 +120,23 @@ def test_texts_are_scored_shortest_first_in_parts(monkeypatch):
 
     _, vocabulary = count_words(TEXTS)
     right = sparse.csr_array(score(TEXTS) > 0.5)
-    found = find_element_keywords(TEXTS, right, score(TEXTS), watched, vocabulary, t=0.5)
+    found = find_element_keywords(
+        TEXTS, right, score(TEXTS), watched, vocabulary, min_probability_drop=0.5
+    )
     lengths = [length for part in seen for length in part]
     assert lengths == sorted(lengths)
     assert {len(part) for part in seen[:-1]} == {3}
-    assert found.account["texts_scored"] == len(lengths) == sum(len(t.split()) for t in TEXTS)
+    assert found.record["texts_scored"] == len(lengths) == sum(len(t.split()) for t in TEXTS)
 
 
 def test_caps_are_kept_and_recorded():
-    found, _, _ = search(TEXTS, score(TEXTS) > 0.5, documents=2, words=1, seed=4)
-    assert found.account["texts_scored"] == 2
-    assert found.account | {"keywords": 0, "pairs": 0} == {
+    found, _, _ = search(TEXTS, score(TEXTS) > 0.5, max_documents=2, max_words=1, seed=4)
+    assert found.record["texts_scored"] == 2
+    assert found.record | {"keywords": 0, "pairs": 0} == {
         "select": "right",
-        "t": 0.5,
-        "document_cap": 2,
-        "word_cap": 1,
+        "min_probability_drop": 0.5,
+        "max_documents": 2,
+        "max_words": 1,
         "seed": 4,
         "documents": 6,
         "documents_selected": 6,
@@ -142,15 +149,15 @@ def test_caps_are_kept_and_recorded():
 
 def test_baseline_that_is_never_right_finds_nothing():
     found, _, counts = search(TEXTS, score(TEXTS) <= 0.5)
-    assert found.account["documents_selected"] == 0
+    assert found.record["documents_selected"] == 0
     assert found.words.nnz == 0
     assert element_groups(counts, found.words).nnz == 0
 
 
 @pytest.mark.parametrize("t", [0, 1, -0.2, 1.5])
-def test_t_outside_its_bounds_is_refused(t):
-    with pytest.raises(SupervisionError, match=rf"t must lie between 0 and 1, got {t:g}"):
-        search(TEXTS, score(TEXTS) > 0.5, t=t)
+def test_drop_outside_its_bounds_is_refused(t):
+    with pytest.raises(SupervisionError, match=rf"drop must be between 0 and 1, got {t:g}"):
+        search(TEXTS, score(TEXTS) > 0.5, min_probability_drop=t)
 
 
 def test_unknown_selection_is_named():

@@ -13,7 +13,6 @@ from losslab.supervision import (
     group_by_polarity,
     group_by_prefix,
     group_membership,
-    read_groups,
     tabulate_groups,
 )
 
@@ -98,7 +97,7 @@ def test_prefix_is_the_top_class_and_coarse_the_next_one():
 
 
 def test_polarity_of_labels_without_any_is_an_error():
-    with pytest.raises(SupervisionError, match=r"no label names a polarity.*found CS, MAE"):
+    with pytest.raises(SupervisionError, match=r"no label has a polarity.*found CS, MAE"):
         group_by_polarity(["CS", "MAE"])
 
 
@@ -117,37 +116,13 @@ def test_communities_are_the_same_for_the_same_seed():
     assert sorted(label for members in first.values() for label in members) == sorted(labels)
 
 
-def test_groups_file_is_read(tmp_path):
-    (tmp_path / "groups.yml").write_text("grain: [corn, wheat, corn]\nmetal:\n  - gold\n")
-    groups = read_groups(tmp_path / "groups.yml")
-    assert groups == {"grain": ["corn", "wheat"], "metal": ["gold"]}
-
-
-@pytest.mark.parametrize(
-    ("content", "fault"),
-    [
-        ("", "expected groups by name"),
-        ("- corn\n", "expected groups by name"),
-        ("grain: corn\n", "group 'grain': expected a list of labels, found 'corn'"),
-        ("grain: [1, 2]\n", r"group 'grain': expected a list of labels, found \[1, 2\]"),
-        ("grain: [corn\n", "is not YAML"),
-    ],
-)
-def test_malformed_groups_file_is_named(tmp_path, content, fault):
-    (tmp_path / "groups.yml").write_text(content)
-    with pytest.raises(SupervisionError, match=rf"groups\.yml.*{fault}"):
-        read_groups(tmp_path / "groups.yml")
-
-
-def test_missing_groups_file_is_named(tmp_path):
-    with pytest.raises(SupervisionError, match=r"no groups file .*away\.yml"):
-        read_groups(tmp_path / "away.yml")
+def test_label_listed_twice_in_a_group_counts_once():
+    groups = complete_groups({"grain": ["corn", "wheat", "corn"]}, ["corn", "wheat"], "conf")
+    assert groups == {"grain": ["corn", "wheat"]}
 
 
 def test_unknown_labels_in_groups_are_named():
-    with pytest.raises(
-        SupervisionError, match=r"groups\.yml names 2 unknown labels: 'corm', 'oats'"
-    ):
+    with pytest.raises(SupervisionError, match=r"groups\.yml has 2 unknown labels: 'corm', 'oats'"):
         complete_groups({"grain": ["corn", "corm", "oats"]}, ["corn", "gold"], "groups.yml")
 
 
@@ -155,11 +130,11 @@ def test_label_in_no_group_is_its_own_group_and_is_logged(caplog):
     with caplog.at_level(logging.INFO):
         groups = complete_groups({"grain": ["corn", "wheat"]}, ["corn", "gold", "wheat"], "file")
     assert groups == {"grain": ["corn", "wheat"], "gold": ["gold"]}
-    assert "1 labels in no group stand alone: gold" in caplog.text
+    assert "1 labels in no group, each a group of its own: gold" in caplog.text
 
 
 def test_group_with_the_name_of_a_label_outside_it_is_refused():
-    with pytest.raises(SupervisionError, match="'gold' names both a group and a label outside it"):
+    with pytest.raises(SupervisionError, match="'gold' is a group and a label outside it"):
         complete_groups({"gold": ["silver"]}, ["gold", "silver"], "file")
 
 

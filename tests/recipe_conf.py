@@ -1,0 +1,20 @@
+"""Recipes of ``conf/``, with changes."""
+
+from typing import Any
+
+import yaml
+from conftest import ROOT
+
+from losslab.parameters import Recipe
+
+RECIPES = yaml.safe_load((ROOT / "conf/base/parameters_training.yml").read_text())["recipes"]
+
+
+def read_recipe(name: str, model: dict[str, Any] | None = None, **training: Any) -> Recipe:
+    """The recipe ``name``; ``model`` and ``training`` are what differs from conf."""
+    conf = RECIPES[name]
+    return Recipe(
+        name=name,
+        model={**conf["model"], **(model or {})},
+        training={**conf["training"], **training},
+    )

@@ -1,0 +1,307 @@
+"""Writes docs/results/cwe_probe.json from a finished run, and the generated blocks of README.md.
+
+``python tools/readme.py`` reads the newest report below data/08_reporting/cwe/probe, rewrites the
+JSON, then the README. ``--render`` rewrites the README from the JSON as it is; ``--check`` writes
+nothing and exits 1 if the README is out of step with the JSON or with ``LOSSES``.
+"""
+
+import argparse
+import json
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from losslab.losses import LOSSES, Loss
+from losslab.parameters import losses_for_task
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+RESULTS = ROOT / "docs" / "results" / "cwe_probe.json"
+RUN = ROOT / "data" / "08_reporting" / "cwe" / "probe"
+METRICS = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "tail/macro_f1": "tail macro-F1"}
+RANKED_BY = "macro_f1"
+SHOWN = 10
+WIDTH = 120
+SIGNIFICANT = 0.05
+OTHER_TIMES = {
+    "kedro run --dataset=reuters --losses=bce,db,zlpr": "11 minutes, on a busy machine",
+}
+"""What other commands took on two cores without a GPU, one seed each."""
+OUT_OF_STEP = "README.md is not what its results give; run: python tools/readme.py --render"
+Results = dict[str, Any]
+
+
+def main(arguments: list[str] | None = None) -> str | None:
+    """Why to exit with 1: ``--check`` found the README out of step."""
+    options = _parse(arguments)
+    if not (options.check or options.render):
+        summary = summarize_run(options.run)
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
+    current = README.read_text(encoding="utf-8")
+    expected = render(current, json.loads(RESULTS.read_text(encoding="utf-8")))
+    if options.check:
+        return OUT_OF_STEP if current != expected else None
+    README.write_text(expected, encoding="utf-8")
+    return None
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--run", type=Path, default=RUN, help="folder of the report")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--check", action="store_true", help="write nothing, exit 1 on a difference")
+    mode.add_argument("--render", action="store_true", help="leave the JSON as it is")
+    return parser.parse_args(arguments)
+
+
+def summarize_run(folder: Path) -> Results:
+    """What the README says of the newest report in ``folder``; all its files have one version.
+
+    Raises:
+        FileNotFoundError: where the report, or a part of it, is missing.
+        ValueError: where it has not every loss, or losses that cannot be compared.
+    """
+    version = newest_version(folder / "comparison.csv")
+    comparison = pd.read_csv(versioned(folder / "comparison.csv", version))
+    _check_comparison(comparison)
+    uncertainty = _read_json(versioned(folder / "uncertainty.json", version))
+    description = _read_json(versioned(folder / "run_description.json", version))
+    training = pd.read_parquet(versioned(folder / "training_table.parquet", version))
+    page = versioned(folder / "report.html", version)
+    corpus = folder.parents[2] / "03_primary" / folder.parent.name / "corpus_table.csv"
+    return {
+        "dataset": folder.parent.name,
+        "recipe": folder.name,
+        "version": version,
+        **{key: description[key] for key in ("command", "commit", "dirty", "versions")},
+        "cores": os.cpu_count(),
+        "seconds": _duration(version, page),
+        "test_documents": _test_documents(corpus),
+        **{key: uncertainty[key] for key in ("reference", "resamples", "confidence")},
+        "losses": _loss_rows(comparison, uncertainty["losses"], training),
+    }
+
+
+def _check_comparison(comparison: pd.DataFrame) -> None:
+    missing = [name for name in losses_for_task("multi") if name not in set(comparison["loss"])]
+    if missing:
+        raise ValueError(f"the newest report lacks {', '.join(missing)}: run kedro run again")
+    mismatched = comparison.loc[comparison["differs"].notna(), "loss"]
+    if len(mismatched):
+        raise ValueError(f"the newest report has other conditions for {', '.join(mismatched)}")
+
+
+def newest_version(dataset: Path) -> str:
+    """The name of the newest version folder of a versioned dataset."""
+    versions = [path.name for path in dataset.glob("*Z") if path.is_dir()]
+    if not versions:
+        raise FileNotFoundError(f"{dataset} has no version: run kedro run first")
+    return max(versions)
+
+
+def versioned(dataset: Path, version: str) -> Path:
+    """The file of a version, such as metrics.json/<version>/metrics.json."""
+    path = dataset / version / dataset.name
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: the report of {version} is not complete")
+    return path
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _duration(version: str, page: Path) -> int:
+    """Seconds from the start of the run, which its version tells, to the saved report page."""
+    start = datetime.strptime(version, "%Y-%m-%dT%H.%M.%S.%fZ").replace(tzinfo=UTC)
+    return round(page.stat().st_mtime - start.timestamp())
+
+
+def _test_documents(corpus_table: Path) -> int:
+    table = pd.read_csv(versioned(corpus_table, newest_version(corpus_table)))
+    return int(table.loc[table["split"] == "test", "instances"].iloc[0])
+
+
+def _loss_rows(
+    comparison: pd.DataFrame, uncertainty: Results, training: pd.DataFrame
+) -> list[Results]:
+    """A row per loss, best first."""
+    minutes = training.groupby("loss")["minutes"].max()
+    rows = [
+        {
+            "loss": row["loss"],
+            "seeds": int(row["seeds"]),
+            **{metric: _interval(uncertainty[row["loss"]][metric]) for metric in METRICS},
+            "best_epoch": round(row["best_epoch"], 1),
+            "seconds": round(60 * minutes[row["loss"]], 1),
+        }
+        for row in comparison.to_dict("records")
+    ]
+    return sorted(rows, key=lambda row: -row[RANKED_BY]["value"])
+
+
+def _interval(cell: Results) -> Results:
+    """A metric with its interval, and the Holm-corrected p against the reference."""
+    return {
+        key: None if cell[key] is None else round(cell[key], 4)
+        for key in ("value", "low", "high", "p", "p_holm")
+    }
+
+
+def render(current: str, results: Results) -> str:
+    """The README with its generated blocks."""
+    for name, text in _blocks(results).items():
+        marks = re.compile(rf"(<!-- {name}[^>]*-->\n).*(<!-- /{name} -->)", flags=re.DOTALL)
+        if not marks.search(current):
+            raise ValueError(f"README.md has no block '<!-- {name} -->'")
+        current = marks.sub(partial(_fill, text), current)
+    return current
+
+
+def _fill(text: str, marks: re.Match[str]) -> str:
+    return f"{marks[1]}\n{text}\n{marks[2]}"
+
+
+def _blocks(results: Results) -> dict[str, str]:
+    return {"answer": answer(results), "costs": costs(results), "families": families()}
+
+
+def answer(results: Results) -> str:
+    """The best losses as a table, and how sure they are."""
+    rows, reference = results["losses"], results["reference"]
+    shown = [row for i, row in enumerate(rows) if i < SHOWN or row["loss"] == reference]
+    percent = f"{results['confidence']:.0%}"
+    lines = [
+        "| loss | "
+        + " | ".join(f"{title} ({percent})" for title in METRICS.values())
+        + " | best epoch | training |",
+        "|---" * (len(METRICS) + 3) + "|",
+        *(_table_row(row) for row in shown),
+    ]
+    prose = (_wrap(_caption(results, len(shown))), _wrap(_certainty(results)))
+    return "\n".join([*lines, "", prose[0], "", prose[1]]) + "\n"
+
+
+def _wrap(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _table_row(row: Results) -> str:
+    cells = [
+        f"{cell['value']:.3f} ({cell['low']:.3f} to {cell['high']:.3f})"
+        for cell in (row[metric] for metric in METRICS)
+    ]
+    seconds = f"{row['seconds']:.0f} s"
+    return (
+        "| " + " | ".join([f"`{row['loss']}`", *cells, f"{row['best_epoch']:.0f}", seconds]) + " |"
+    )
+
+
+def _caption(results: Results, shown: int) -> str:
+    rows, versions = results["losses"], results["versions"]
+    seeds = max(row["seeds"] for row in rows)
+    which = "one seed" if seeds == 1 else f"{seeds} seeds"
+    return (
+        f"`{results['command']}`, {shown} of {len(rows)} losses by macro-F1; {which},"
+        f" {results['test_documents']} test documents;"
+        f" {_minutes(results['seconds'])} on {results['cores']} cores without a GPU"
+        f" (commit `{results['commit'][:7]}`, torch {versions['torch']})."
+        " Intervals: bootstrap over test documents."
+        " Every loss: [docs/results/cwe_probe.json](docs/results/cwe_probe.json)."
+    )
+
+
+def costs(results: Results) -> str:
+    """What commands take, as measured."""
+    run = f"{_minutes(results['seconds'])} ({len(results['losses'])} losses)"
+    rows = {results["command"]: run, **OTHER_TIMES}
+    lines = [f"| `{command}` | {time} |" for command, time in rows.items()]
+    head = f"| command | {results['cores']} cores, no GPU, one seed |"
+    return "\n".join([head, "|---|---|", *lines]) + "\n"
+
+
+def _minutes(seconds: int) -> str:
+    minutes = max(1, round(seconds / 60))
+    return "1 minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def _certainty(results: Results) -> str:
+    """Which differences to the reference are significant after Holm's correction."""
+    reference = results["reference"]
+    value = next(r for r in results["losses"] if r["loss"] == reference)[RANKED_BY]["value"]
+    better: list[str] = []
+    worse: list[str] = []
+    for row in results["losses"]:
+        cell = row[RANKED_BY]
+        if cell["p_holm"] is not None and cell["p_holm"] < SIGNIFICANT:
+            (better if cell["value"] > value else worse).append(f"`{row['loss']}`")
+    sentence = (
+        f"**How sure?** By macro-F1, significantly better than `{reference}`"
+        f" (paired bootstrap, Holm): {_listed(better)}; significantly worse: {_listed(worse)}."
+    )
+    return f"{sentence} {_advice(results, reference)}"
+
+
+def _advice(results: Results, reference: str) -> str:
+    if max(row["seeds"] for row in results["losses"]) > 1:
+        return "Intervals overlap widely: read the order as a tendency."
+    return (
+        "One seed on a small test split: read the order as a tendency,"
+        " and run `--seeds=3` or `kedro cross-validate` on your own data before you choose."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def families() -> str:
+    """A row per family of losses with its papers, and how many losses there are."""
+    by_family: dict[str, list[type[Loss]]] = {}
+    for loss in LOSSES.values():
+        by_family.setdefault(loss.family, []).append(loss)
+    multi = losses_for_task("multi")
+    rest = ", ".join(f"`{name}`" for name in LOSSES if name not in multi)
+    lines = ["| family | losses | papers |", "|---|---|---|"]
+    lines += [_family_row(family, members) for family, members in by_family.items()]
+    total = (
+        f"{len(LOSSES)} losses; on multi-label data a run trains {len(multi)}:"
+        f" all but {rest}, which is for single-label data."
+    )
+    return "\n".join([*lines, "", total]) + "\n"
+
+
+def _family_row(family: str, members: Iterable[type[Loss]]) -> str:
+    members = list(members)
+    names = ", ".join(f"[`{loss.name}`](docs/losses.md#{anchor(loss)})" for loss in members)
+    papers = dict.fromkeys(paper for loss in members for paper in cited(loss.paper))
+    return f"| {family} | {names} | {'; '.join(papers)} |"
+
+
+def cited(paper: str) -> list[str]:
+    """The papers of a loss, without equation or section.
+
+    >>> cited("Su et al. 2022, ZLPR, eq. 1; Wu et al. 2019, Tencent ML-Images")
+    ['Su et al. 2022, ZLPR', 'Wu et al. 2019, Tencent ML-Images']
+    """
+    places = re.compile(r", (eq\. |section |A\.|CE\+).*")
+    return [places.sub("", part) for part in paper.split("; ") if part != "-"]
+
+
+def anchor(loss: type[Loss]) -> str:
+    """The anchor that GitHub makes of the loss's heading in docs/losses.md."""
+    kept = re.sub(r"[^\w\- ]", "", f"{loss.name}: {loss.title}".lower())
+    return kept.replace(" ", "-")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

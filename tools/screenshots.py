@@ -1,0 +1,111 @@
+"""Takes docs/images/report.png and docs/images/viz.png in headless Chromium.
+
+``python tools/screenshots.py`` after ``kedro run``: it opens the newest report of the built-in
+corpus, then starts ``kedro viz`` for as long as the picture takes.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from PIL import Image
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+PORT = 4199
+COLOURS = 128  # of the palette: keeps a picture below 250 KB
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+HIDDEN = (
+    ".feature-hints, .update-reminder, .pipeline-minimap-container { display: none !important }"
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    page = ROOT / "data/08_reporting/cwe/probe/latest.html"
+    parser.add_argument("--page", type=Path, default=page)
+    options = parser.parse_args()
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    with browser(1280, 1100) as window:
+        window.get(options.page.resolve().as_uri())
+        WebDriverWait(window, 30).until(lambda w: w.find_elements(By.TAG_NAME, "table"))
+        save(window, IMAGES / "report.png")
+    with viz_server() as address, browser(1280, 800) as window:
+        window.get(address)
+        WebDriverWait(window, 60).until(lambda w: w.find_elements(By.CLASS_NAME, "pipeline-node"))
+        window.execute_script(
+            "document.head.appendChild(document.createElement('style')).textContent = arguments[0]",
+            HIDDEN,
+        )
+        save(window, IMAGES / "viz.png")
+
+
+@contextmanager
+def browser(width: int, height: int) -> Iterator[webdriver.Chrome]:
+    """A headless Chromium with a window of that size."""
+    options = webdriver.ChromeOptions()
+    with tempfile.TemporaryDirectory() as profile:
+        for flag in (*FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"):
+            options.add_argument(flag)
+        window = webdriver.Chrome(options)
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        try:
+            yield window
+        finally:
+            window.quit()
+
+
+@contextmanager
+def viz_server() -> Iterator[str]:
+    """The address of a ``kedro viz`` that ends with the block."""
+    command = [sys.executable, "-m", "kedro", "viz", "run", "--no-browser", f"--port={PORT}"]
+    server = subprocess.Popen(command, cwd=ROOT)  # noqa: S603
+    address = f"http://127.0.0.1:{PORT}/"
+    try:
+        _wait_for(address)
+        yield address
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def _wait_for(address: str, seconds: int = 120) -> None:
+    for _ in range(seconds):
+        try:
+            urlopen(f"{address}api/main").close()  # noqa: S310
+        except URLError:
+            time.sleep(1)
+        else:
+            return
+    raise TimeoutError(f"kedro viz does not answer at {address}")
+
+
+def save(window: webdriver.Chrome, path: Path) -> None:
+    """Save what the window shows when it has come to rest, with a small palette."""
+    time.sleep(4)
+    picture = Image.open(BytesIO(window.get_screenshot_as_png())).convert("RGB")
+    picture.quantize(COLOURS).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
