@@ -1,7 +1,6 @@
 import pytest
 
 from losslab.data import Corpus, check_rejected
-from losslab.data.readers import options_of
 from losslab.errors import CorpusError
 
 
@@ -35,17 +34,3 @@ def test_too_many_rejected_rows_are_told_with_their_reasons_and_where_they_are()
     message = r"3 of 101 rows were rejected \(3.0%\).*\(1.0%\) allows: torn \(2\); no text \(1\).*"
     with pytest.raises(CorpusError, match=message + r"here/rejected\.csv"):
         check_rejected(summary, limit=0.01, file="here/rejected.csv")
-
-
-def test_options_of_a_reader_are_those_of_its_signature():
-    def read(folder, *, column: str, depth: int = 4):
-        """Never called."""
-
-    model = options_of(read)
-    assert model(column="text").model_dump() == {"column": "text", "depth": 4}
-    with pytest.raises(ValueError, match=r"column\n.*Field required"):
-        model()
-    with pytest.raises(ValueError, match=r"colour\n.*Extra inputs"):
-        model(column="text", colour="red")
-    with pytest.raises(ValueError, match=r"depth\n.*valid integer"):
-        model(column="text", depth="deep")

@@ -269,7 +269,9 @@ def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, se
 
 def test_an_archive_beyond_the_limit_puts_nothing_in_place(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
-    with pytest.raises(FetchError, match="'top/rows' makes it larger than the limit; no files were"):
+    with pytest.raises(
+        FetchError, match="'top/rows' makes it larger than the limit; no files were"
+    ):
         fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=0, limit=1000))
     assert only_there(tmp_path) == []
 

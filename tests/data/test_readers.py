@@ -1,13 +1,15 @@
 """What every reader does with sound and with broken files."""
 
+import inspect
 import random
 
 import pytest
+from pydantic import ValidationError
 from tiny_corpora import TINY
 
 from losslab.data import SPLITS
 from losslab.data.download.sources import SOURCES
-from losslab.data.readers import PACKAGED, READERS
+from losslab.data.readers import PACKAGED, READERS, options_of, reader_options
 from losslab.errors import CorpusError
 
 FROM_FILES = sorted(TINY)
@@ -179,3 +181,40 @@ def test_mutated_files_end_in_documents_rejects_or_our_error(name, tmp_path):
             content = mutate(content, chance)
         path.write_bytes(content)
         said(name, tmp_path)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_reader_takes_a_folder_and_options_by_name(name):
+    folder, *options = inspect.signature(READERS[name]).parameters.values()
+    assert folder.name == "folder"
+    assert all(option.kind is option.KEYWORD_ONLY for option in options)
+    assert set(reader_options(name).model_fields) == {option.name for option in options}
+
+
+def test_defaults_are_those_of_the_signature():
+    assert reader_options("trec")().model_dump() == {"labels": "fine"}
+
+
+@pytest.mark.parametrize("options", [{"labels": "finest"}, {"label": "fine"}])
+def test_unknown_options_are_refused(options):
+    with pytest.raises(ValidationError, match="read_trec"):
+        reader_options("trec")(**options)
+
+
+def test_bounds_of_an_option_are_kept():
+    with pytest.raises(ValidationError, match="separator"):
+        reader_options("csv")(file="own.csv", separator="")
+
+
+def test_options_of_a_reader_are_those_of_its_signature():
+    def read(folder, *, column: str, depth: int = 4):
+        """Never called."""
+
+    model = options_of(read)
+    assert model(column="text").model_dump() == {"column": "text", "depth": 4}
+    with pytest.raises(ValueError, match=r"column\n.*Field required"):
+        model()
+    with pytest.raises(ValueError, match=r"colour\n.*Extra inputs"):
+        model(column="text", colour="red")
+    with pytest.raises(ValueError, match=r"depth\n.*valid integer"):
+        model(column="text", depth="deep")

@@ -109,8 +109,8 @@ class _Rebalanced(_BalancedLoss):
         if isinstance(mu, str):
             if statistics.mu is None:
                 raise ValueError(
-                    f"{self.name}: mu='auto' needs LabelStatistics(..., mu=...), the rebalancing mu "
-                    "of the training label sets, as losslab.supervision.rebalancing_mu computes it"
+                    f"{self.name}: mu='auto' needs LabelStatistics(..., mu=...), as "
+                    "LabelStatistics.from_targets or losslab.supervision.rebalancing_mu computes it"
                 )
             mu = statistics.mu
         self.alpha, self.beta, self.mu = alpha, beta, mu
