@@ -1,21 +1,27 @@
-"""Shared by all tests: a scratch copy of the project to run commands in."""
+"""Shared by all tests: a scratch copy of the project, and commands in it."""
 
 import csv
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
+from kedro.framework.startup import bootstrap_project
 
 # Started in the background, we would ignore Ctrl-C, and so would every command a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = os.environ.get("LOSSLAB_MIRROR")
+SLOW = {"kedro", "finished", "training", "browser"}
+"""Fixtures that make a test slow: commands in processes of their own, a browser."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,11 +32,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "long" in item.keywords and not config.getoption("--long"):
             item.add_marker(pytest.mark.skip(reason="runs with --long"))
-        if "real_data" in item.keywords and not REAL_DATA:
-            item.add_marker(pytest.mark.skip(reason="needs LOSSLAB_MIRROR, a folder of corpora"))
+        if "real_data" in item.keywords:
+            item.add_marker(pytest.mark.slow)
+            if not REAL_DATA:
+                item.add_marker(pytest.mark.skip(reason="needs LOSSLAB_MIRROR, corpora"))
+        if SLOW & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
 
 
-Kedro = Callable[..., subprocess.CompletedProcess]
+Kedro = Callable[..., subprocess.CompletedProcess[str]]
+Invoke = Callable[..., Result]
 
 
 def command(*words: str) -> list[str]:
@@ -54,7 +65,11 @@ def make_project(folder: Path) -> Path:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
+    """A project with a small corpus in place of the built-in one."""
+    return make_small_project(tmp_path / "project")
+
+
+def make_small_project(folder: Path) -> Path:
     folder.mkdir()
     make_project(folder)
     write_small_corpus(folder / "data/01_raw/cwe")
@@ -71,17 +86,22 @@ def write_small_corpus(folder: Path) -> None:
         text = f"The {' and the '.join(words)} of part {number} is handled badly."
         rows.append([str(number), f"Fault {number}", text, "", f"{facts}::"])
     folder.mkdir(parents=True)
-    with (folder / "2000.csv").open("w", newline="", encoding="utf-8") as file:
+    write_csv(folder / "2000.csv", rows)
+
+
+def write_csv(path: Path, rows: list[list[str]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(rows)
 
 
 @pytest.fixture
 def kedro(project: Path) -> Kedro:
+    """Commands as a user types them, in a process of their own."""
     return runner_in(project)
 
 
 def runner_in(project: Path) -> Kedro:
-    def run(*words: str, **extra: str) -> subprocess.CompletedProcess:
+    def run(*words: str, **extra: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             command(*words),
             cwd=project,
@@ -92,3 +112,49 @@ def runner_in(project: Path) -> Kedro:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def mlflow_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty MLflow database; making one takes longer than a training of the tests."""
+    from mlflow.tracking import MlflowClient
+
+    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments()
+    return file
+
+
+@pytest.fixture
+def invoke(project: Path, mlflow_store: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Commands of the project in this process, where another one is not the point."""
+    return invoker_in(project, mlflow_store, monkeypatch)
+
+
+def invoker_in(project: Path, mlflow_store: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    from losslab.cli import cli
+
+    shutil.copy(mlflow_store, project)
+    for name in ("LOSSLAB_MIRROR", "KEDRO_ENV"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project}/mlflow.db")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.chdir(project)
+    bootstrap_project(project)
+    return lambda *words: CliRunner().invoke(cli, words)
+
+
+@pytest.fixture(scope="module")
+def module_patch() -> Iterator[pytest.MonkeyPatch]:
+    """``monkeypatch`` for what the tests of a file share."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+def newest(folder: Path) -> Path:
+    """The newest version of the dataset ``folder``."""
+    return max(folder.iterdir()) / folder.name
+
+
+def read_json(folder: Path) -> Any:
+    """The newest version of a JSON dataset."""
+    return json.loads(newest(folder).read_text(encoding="utf-8"))

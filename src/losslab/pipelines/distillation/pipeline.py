@@ -34,7 +34,7 @@ def _score(teacher: str) -> Node:
             "task": "params:task",
         },
         f"{teacher}_training_logits",
-        name=f"score_training_documents_{teacher}",
+        name=f"score_training_documents_by_{teacher.removesuffix('_loss')}",
     )
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from kedro.validation.type_extractor import TypeExtractor
+from losslab.pipelines.losses.nodes import train
+from losslab.pipelines.losses.pipeline import for_loss
 
 from losslab.losses import LOSSES
 from losslab.parameters import TRAINABLE, fitting, loss_options, namespace
 from losslab.pipeline_registry import register_pipelines
-from losslab.pipelines.losses.nodes import train
-from losslab.pipelines.losses.pipeline import for_loss
 
 CONF = Path(__file__).parents[1] / "conf"
 

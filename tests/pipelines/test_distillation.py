@@ -8,14 +8,6 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
-from scipy import sparse
-from scipy.special import expit
-from scipy.special import softmax as scipy_softmax
-
-from losslab.data import encode_labels
-from losslab.features.compute import compute_features, learn_tokenizer
-from losslab.parameters import ElementKeywordSettings, KeywordSettings, ThresholdGrid, loss_options
-from losslab.parameters.training import Recipes
 from losslab.pipelines.losses.nodes import train
 from losslab.pipelines.targets.baseline_nodes import (
     distil_labels,
@@ -24,6 +16,14 @@ from losslab.pipelines.targets.baseline_nodes import (
     search_element_keywords,
 )
 from losslab.pipelines.targets.keyword_nodes import count_training_words
+from scipy import sparse
+from scipy.special import expit
+from scipy.special import softmax as scipy_softmax
+
+from losslab.data import encode_labels
+from losslab.features.compute import compute_features, learn_tokenizer
+from losslab.parameters import ElementKeywordSettings, KeywordSettings, ThresholdGrid, loss_options
+from losslab.parameters.training import Recipes
 from losslab.supervision import describe_labels, frequency_groups
 
 CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())

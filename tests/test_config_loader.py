@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from losslab.pipelines.prepare import nodes
 from omegaconf import OmegaConf
 
 from losslab.config_loader import CheckedConfigLoader
@@ -12,7 +13,6 @@ from losslab.data.download.fetch import Ways, fetch
 from losslab.data.download.sources import SOURCES
 from losslab.data.readers import READERS
 from losslab.parameters import SplitSettings
-from losslab.pipelines.prepare import nodes
 from losslab.settings import CONFIG_LOADER_ARGS
 
 CONF = Path(__file__).parents[1] / "conf"

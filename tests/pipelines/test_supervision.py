@@ -3,10 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
-
-from losslab.errors import SupervisionError
-from losslab.parameters import KeywordSettings, LabelGroupSettings, SoftLabelSettings
 from losslab.pipelines.targets.group_nodes import group_labels
 from losslab.pipelines.targets.keyword_nodes import (
     count_training_words,
@@ -16,8 +12,12 @@ from losslab.pipelines.targets.keyword_nodes import (
     smooth_classically,
     weigh_words_by_tfidf,
 )
-from losslab.supervision import classic_soft_labels, count_words, keyword_soft_labels
 from losslab.supervision.words import WORD
+from scipy import sparse
+
+from losslab.errors import SupervisionError
+from losslab.parameters import KeywordSettings, LabelGroupSettings, SoftLabelSettings
+from losslab.supervision import classic_soft_labels, count_words, keyword_soft_labels
 
 LABELS = ["fruit:apple", "fruit:pear", "pet"]
 KEYWORDS = KeywordSettings(lowercase=True, token_pattern=WORD, segmenter=None, k1=2, b=0.75, k2=2)

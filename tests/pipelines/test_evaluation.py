@@ -1,0 +1,94 @@
+"""The nodes that decide and evaluate: predictions are made once, metrics agree with them."""
+
+import numpy as np
+import pytest
+from recipe_conf import read_recipe
+from sklearn.metrics import f1_score
+
+from losslab.losses import LOSSES
+from losslab.pipelines.evaluation import nodes
+
+from .small_data import SPLIT, make_data, run_nodes
+
+
+@pytest.fixture(scope="module")
+def done():
+    return run_nodes(make_data())
+
+
+def test_metrics_are_those_of_the_predictions(done):
+    truth = done.label_matrix[SPLIT == "test"].toarray()
+    for seed in ("1", "2"):
+        predicted = done.predictions.of("test", "tuned", seed).toarray()
+        expected = f1_score(truth, predicted, average="macro", zero_division=0)
+        assert done.metrics["seeds"][seed]["macro_f1"] == pytest.approx(expected)
+        own = done.predictions.of("test", "own", seed).toarray()
+        expected = f1_score(truth, own, average="micro")
+        assert done.metrics["own"]["seeds"][seed]["micro_f1"] == pytest.approx(expected)
+
+
+def test_predictions_are_scores_above_the_fitted_threshold(done):
+    for place, seed in enumerate(("1", "2")):
+        threshold = done.decision_rules["seeds"][seed]["tuned"]["threshold"]
+        expected = done.scores["test"][place] > np.asarray(threshold)
+        assert np.array_equal(done.predictions.of("test", "tuned", seed).toarray(), expected)
+        own = done.predictions.of("test", "own", seed).toarray()
+        assert np.array_equal(own, done.scores["test"][place] > np.asarray(0.5))
+
+
+@pytest.mark.parametrize("rule", ["own", "per_label", "top_k"])
+def test_primary_rule_decides_which_predictions_are_judged(done, rule):
+    other = run_nodes(make_data(), primary_rule=rule)
+    assert other.predictions.primary == other.metrics["rule"] == rule
+    truth = done.label_matrix[SPLIT == "test"].toarray()
+    expected = [
+        f1_score(truth, done.predictions.of("test", rule, seed).toarray(), average="micro")
+        for seed in ("1", "2")
+    ]
+    found = [other.metrics["seeds"][seed]["micro_f1"] for seed in ("1", "2")]
+    assert found == pytest.approx(expected)
+    assert (other.metrics["own"] is None) == (rule == "own")
+
+
+def test_loss_without_a_threshold_of_its_own_is_judged_by_the_tuned_one():
+    done = run_nodes(make_data(), "ranking", primary_rule="own")
+    assert done.predictions.primary == "tuned"
+    assert "own" not in done.predictions.rules
+
+
+@pytest.mark.parametrize("loss", ["ce", "bce", "zlpr"])
+def test_single_label_tasks_are_decided_by_the_highest_score(loss):
+    features, _ = make_data()
+    one_hot = np.eye(4, dtype=np.int8)[features[:, :4].argmax(axis=1)]
+    done = run_nodes((features, one_hot), loss, task="single")
+    assert done.decision_rules["primary"] == "argmax"
+    truth = one_hot[SPLIT == "test"].argmax(axis=1)
+    accuracy = list((done.scores["test"].argmax(axis=2) == truth).mean(axis=1))
+    for metric in ("micro_f1", "subset_accuracy"):
+        found = [done.metrics["seeds"][seed][metric] for seed in "12"]
+        assert found == pytest.approx(accuracy)
+
+
+def test_frequency_group_without_labels_counts_zero():
+    features, targets = make_data()
+    assert run_nodes((features, targets[:, :2])).metrics["mean"]["tail/macro_f1"] == 0
+
+
+def test_metrics_record_options_conditions_and_seeds(done):
+    assert done.metrics["options"] == LOSSES["db"].defaults()
+    conditions = done.metrics["conditions"]
+    assert conditions["seeds"] == ["1", "2"]
+    assert conditions["resampling"] == {"resamples": 100, "seed": 0}
+    assert conditions["data"] == {"targets": "0"}
+
+
+def test_conditions_are_parameters_as_json_beside_the_data():
+    recipe = read_recipe("probe")
+    conditions = nodes.record_conditions({"splits": "f"}, recipe=recipe, task="multi")
+    assert conditions == {"recipe": recipe.model_dump(), "task": "multi", "data": {"splits": "f"}}
+
+
+def test_results_come_in_the_order_of_the_table_of_losses():
+    last, first = list(LOSSES)[-1], next(iter(LOSSES))
+    gathered = nodes.gather_results(one={last: {}}, two={first: {}})
+    assert list(gathered) == [first, last]

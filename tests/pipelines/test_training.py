@@ -1,0 +1,43 @@
+"""The nodes that train and score a loss: what they may look at, and what they give."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from losslab.evaluation import threshold_grid
+from losslab.pipelines.training.nodes import grid_values
+
+from .small_data import GRID, loss_settings, make_data, run_nodes
+
+
+def same(left, right) -> bool:
+    return all(np.array_equal(left[name], right[name]) for name in left)
+
+
+def test_test_labels_decide_nothing_but_the_metrics():
+    seen, blind = run_nodes(make_data()), run_nodes(make_data(), permute="test")
+    assert same(seen.model, blind.model)
+    pd.testing.assert_frame_equal(seen.history, blind.history)
+    assert same(seen.scores, blind.scores)
+    assert seen.decision_rules == blind.decision_rules
+    assert seen.metrics["mean"]["macro_f1"] != blind.metrics["mean"]["macro_f1"]
+
+
+def test_validation_labels_decide_the_epoch_and_the_threshold():
+    seen, other = run_nodes(make_data()), run_nodes(make_data(), permute="validation")
+    assert not seen.history["validation_macro_f1"].equals(other.history["validation_macro_f1"])
+    assert seen.decision_rules != other.decision_rules
+
+
+@pytest.mark.parametrize("loss", ["ranking", "zlpr_rdrop", "sad_f1", "sbayes_f1", "tlpr"])
+def test_losses_with_their_own_scores_pass_through_all_nodes(loss):
+    done = run_nodes(make_data(), loss)
+    assert done.scores["test"].shape == (2, 30, 4)
+    assert set(done.decision_rules["seeds"]) == set(done.metrics["seeds"]) == {"1", "2"}
+    assert done.metrics["mean"]["micro_f1"] > 0.3
+
+
+def test_probabilities_have_the_grid_of_conf_and_other_scores_every_threshold():
+    expected = threshold_grid(start=0.4, stop=0.6, step=0.01).tolist()
+    assert list(grid_values(loss_settings("bce"), GRID)) == expected
+    assert grid_values(loss_settings("ranking"), GRID) is None
