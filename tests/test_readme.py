@@ -186,6 +186,6 @@ def test_every_loss_is_listed_under_its_family_with_its_paper():
 
 
 def test_a_readme_without_a_block_is_refused():
+    results = json.loads((ROOT / "docs" / "results" / "cwe_probe.json").read_text())
     with pytest.raises(ValueError, match="costs"):
-        results = json.loads((ROOT / "docs" / "results" / "cwe_probe.json").read_text())
         readme.render("<!-- answer -->\n<!-- /answer -->", results)
