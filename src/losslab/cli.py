@@ -28,6 +28,12 @@ SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": 
 """Options of ours, and the parameters they set."""
 FIXED = {"runner": "SequentialRunner", "is_async": False, "runner_params": {}}
 """Options of Kedro's that are not offered: trainings seed one global generator."""
+NOTHING_SELECTED: dict[str, Any] = {
+    "pipeline": None,
+    **dict.fromkeys(("tags", "node_names", "from_nodes", "to_nodes", "namespaces"), ()),
+    **dict.fromkeys(("from_inputs", "to_outputs"), ()),
+}
+"""The options that select a part of a pipeline, left out."""
 
 kedro_run.hidden = True  # `run` below takes its place
 
@@ -91,7 +97,7 @@ def _run(options: dict[str, Any]) -> Any:
     options["params"] = {**(options["params"] or {}), **given}
     if options["pipeline"] and not options["pipelines"]:  # Kedro deprecates it with a warning
         options |= {"pipeline": None, "pipelines": [options["pipeline"]]}
-    _check_names(options)
+    _resolve_names(options)
     return kedro_run.callback(**options, **FIXED)  # type: ignore[misc]
 
 
@@ -126,7 +132,7 @@ def cross_validate(folds: int, **options: Any) -> None:
             click.echo(f"fold {fold} of {folds}")
             split = {**given.get("split", {}), "folds": folds, "fold": fold}
             _run({**options, "params": {**given, "split": split}})
-        last = {**options, "pipeline": None, "pipelines": ["meta_analysis"]}
+        last = {**options, **NOTHING_SELECTED, "pipelines": ["meta_analysis"]}
         _run({**last, "params": given})
 
     _explain_errors(run_folds)
@@ -172,8 +178,11 @@ def _print_table(rows: list[dict[str, str]]) -> None:
         click.echo("  ".join(row[key].ljust(width) for key, width in widths.items()).rstrip())
 
 
-def _check_names(options: dict[str, Any]) -> None:
-    """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback."""
+def _resolve_names(options: dict[str, Any]) -> None:
+    """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback.
+
+    Nodes and namespaces may be named by the end of their name: ``db_loss.train``.
+    """
     from losslab.pipeline_registry import create_registry
 
     parameters = _parameters(options)
@@ -184,11 +193,40 @@ def _check_names(options: dict[str, Any]) -> None:
     _check_task(chosen, task)
     pipeline = sum((registry[name] for name in chosen), Pipeline([]))
     nodes = pipeline.nodes
-    selected = [*options["node_names"], *options["from_nodes"], *options["to_nodes"]]
-    _check("node", selected, {node.name for node in nodes})
+    spaces = {part for node in nodes for part in _namespaces(node.namespace or "")}
+    names = {node.name for node in nodes}
+    for option in ("node_names", "from_nodes", "to_nodes"):
+        options[option] = [_full_name("node", name, names) for name in options[option]]
+    options["namespaces"] = [
+        _full_name("namespace", name, spaces) for name in options["namespaces"]
+    ]
     _check("tag", options["tags"], {tag for node in nodes for tag in node.tags})
-    _check("namespace", options["namespaces"], {node.namespace or "" for node in nodes} - {""})
     _check("dataset", [*options["from_inputs"], *options["to_outputs"]], pipeline.datasets())
+
+
+def _namespaces(name: str) -> list[str]:
+    """A namespace and those around it: ``a.b`` and ``a`` of ``a.b``."""
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts) + 1)] if name else []
+
+
+def _full_name(kind: str, name: str, known: Collection[str]) -> str:
+    """The full name that ``name`` stands for: itself, or the only one that ends with it.
+
+    >>> _full_name("node", "db_loss.train", ["modelling.db_loss.train", "modelling.cb_loss.train"])
+    'modelling.db_loss.train'
+    """
+    if not name or name in known:
+        return name
+    ends = sorted(full for full in known if full.endswith(f".{name}"))
+    if len(ends) > 1:
+        shown = ", ".join(ends[:3])
+        raise click.ClickException(f"'{name}' is the end of {len(ends)} {kind}s, such as {shown}")
+    if not ends:
+        depth = name.count(".") + 1
+        tails = {".".join(full.split(".")[-depth:]) for full in known}
+        raise click.ClickException(did_you_mean(kind, name, tails))
+    return ends[0]
 
 
 def _check_task(pipelines: Iterable[str], task: str) -> None:

@@ -1,6 +1,6 @@
 """Configuration in layers: base < dataset < environment < ``--params``, checked before anything runs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -31,17 +31,18 @@ class LosslabConfigLoader(OmegaConfigLoader):
         if folder.is_dir() and env is not None:
             environments = {path.name for path in folder.iterdir() if path.is_dir()} - {DATASETS}
             if env not in environments:
-                raise click.ClickException(did_you_mean("environment", env, environments))
-        resolvers = {
+                raise click.ClickException(_explain_environment(env, folder, environments))
+        self._resolvers = {
             "losslab.raw_folder": lambda: self.raw_folder,
             "losslab.dataset_folder": lambda: self.dataset_folder,
             "losslab.recipe_folder": lambda: self.recipe_folder,
             **options.pop("custom_resolvers", {}),
         }
-        super().__init__(conf_source, env=env, custom_resolvers=resolvers, **options)
+        super().__init__(conf_source, env=env, custom_resolvers=self._resolvers, **options)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
         """The configuration of a kind; a mistake in it is one line."""
+        self._register_resolvers()
         try:
             if key == "parameters" and key not in self.data:
                 return self.checked_parameters
@@ -117,6 +118,11 @@ class LosslabConfigLoader(OmegaConfigLoader):
             self._refuse_choices(layer)
         return _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
 
+    def _register_resolvers(self) -> None:
+        """Take the place of an earlier loader, whose resolvers Kedro keeps: folders are this run's."""
+        for name, resolver in self._resolvers.items():
+            OmegaConf.register_new_resolver(name, resolver, replace=True)
+
     def _folder(self, environment: str) -> dict[str, Any]:
         """The parameters of an environment, without ``--params``, which Kedro adds to that key."""
         folder, patterns = Path(self.conf_source, environment), self.config_patterns["parameters"]
@@ -143,6 +149,12 @@ class LosslabConfigLoader(OmegaConfigLoader):
         reader = str(self._merged.get("reader") or self.dataset)
         fields = reader_options(reader).model_fields if reader in READERS else {}
         return flatten({"corpus": {name: field.default for name, field in fields.items()}})
+
+
+def _explain_environment(env: str, folder: Path, environments: Collection[str]) -> str:
+    if (folder / DATASETS / f"{env}.yml").is_file():
+        return f"'{env}' is a dataset, not an environment: --dataset={env}"
+    return did_you_mean("environment", env, environments)
 
 
 def _merge(*layers: Any) -> dict[str, Any]:

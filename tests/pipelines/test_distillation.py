@@ -1,41 +1,42 @@
-"""What a trained baseline teaches, in the pipelines' own nodes."""
+"""What a trained baseline teaches: nodes of distillation."""
 
 import json
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
-from losslab.pipelines.losses.nodes import train
-from losslab.pipelines.targets.baseline_nodes import (
-    distil_labels,
-    group_by_elements,
-    score_training_documents,
-    search_element_keywords,
-)
-from losslab.pipelines.targets.keyword_nodes import count_training_words
+from recipe_conf import read_recipe
 from scipy import sparse
 from scipy.special import expit
 from scipy.special import softmax as scipy_softmax
 
 from losslab.data import encode_labels
 from losslab.features.compute import compute_features, learn_tokenizer
-from losslab.parameters import ElementKeywordSettings, KeywordSettings, ThresholdGrid, loss_options
-from losslab.parameters.training import Recipes
+from losslab.parameters import ElementKeywordSettings, KeywordSettings
+from losslab.pipelines.distillation import nodes
+from losslab.pipelines.supervision.nodes import count_training_words
+from losslab.pipelines.training.nodes import train
 from losslab.supervision import describe_labels, frequency_groups
 
-CONF = yaml.safe_load((ROOT / "conf/base/parameters_losses.yml").read_text())
-ALL = yaml.safe_load((ROOT / "conf/base/parameters_targets.yml").read_text())
-KEYWORDS = KeywordSettings(**ALL["keywords"])
+from .small_data import GRID, loss_settings
+
+CONF = ROOT / "conf/base"
+KEYWORDS = KeywordSettings(
+    **yaml.safe_load((CONF / "parameters_supervision.yml").read_text())["keywords"]
+)
+ELEMENTS = yaml.safe_load((CONF / "parameters_distillation.yml").read_text())["element_keywords"]
 LABELS = ["fruit", "metal"]
-RECIPE = "textcnn"  # reads words themselves: one word decides, and no encoder has to be loaded
 
 
 @pytest.fixture(scope="module")
 def baseline():
-    """A network that learns that apples are fruit and iron is metal, and what it was made from."""
+    """A network that learns that apples are fruit and iron is metal, and what it was made from.
+
+    TextCNN reads words themselves: one word decides, and no encoder has to be loaded.
+    """
     things = {"apple": ["fruit"], "iron": ["metal"], "cloud": []}
     around = ["the {} here", "a {} there", "one more {} today", "some {} again"]
     rows = [
@@ -43,81 +44,85 @@ def baseline():
     ]
     texts, carried = [text for text, _ in rows], [labels for _, labels in rows]
     split = np.array((["train"] * 3 + ["validation"]) * (len(texts) // 4))
-    documents = pd.DataFrame({"id": np.arange(len(texts)).astype(str), "text": texts})
-    documents = documents.assign(split=split)
-    targets = encode_labels(carried, LABELS)
-    chosen = CONF["recipes"][RECIPE]
-    budget = {**chosen["training"], "epochs": 30, "learning_rate": 0.01, "batch_size": 16}
-    changed = {**chosen, "least_count": 1, "width": 8, "filters": 8, "training": budget}
-    recipes = Recipes(**{**CONF["recipes"], RECIPE: changed})
-    tokenizer = learn_tokenizer(recipes.textcnn, texts)
-    statistics = describe_labels(targets[split == "train"])
+    splits = pd.DataFrame({"id": np.arange(len(texts)).astype(str), "text": texts})
+    splits = splits.assign(split=split)
+    label_matrix = encode_labels(carried, LABELS)
+    model = {"min_count": 1, "embedding_dim": 8, "filters": 8}
+    recipe = read_recipe("textcnn", model, epochs=30, learning_rate=0.01, batch_size=16, threads=1)
+    tokenizer = learn_tokenizer(recipe.model, texts)
+    statistics = describe_labels(label_matrix[split == "train"])
     statistics["groups"] = frequency_groups(statistics["frequencies"])
     shared = {
-        "features": compute_features(recipes.textcnn, texts, tokenizer),
-        "documents": documents,
+        "loss": loss_settings("bce"),
+        "recipe": recipe,
+        "features": compute_features(recipe.model, texts, tokenizer),
+        "splits": splits,
         "label_statistics": statistics,
-        "options": loss_options("bce")(),
-        "recipe": RECIPE,
-        "recipes": recipes,
         "task": "multi",
     }
-    model, _ = train(
-        "bce",
+    trained, _ = train(
         **shared,
-        targets=targets,
+        label_matrix=label_matrix,
         label_space=LABELS,
-        failures=Path("nowhere"),
-        threshold=ThresholdGrid(**CONF["threshold"]),
+        grid=GRID,
+        select_by="macro_f1",
         seed=3,
-        seeds=1,
+        num_seeds=1,
+        failures="nowhere",
     )
-    logits = score_training_documents("bce", model, **shared)
-    return model, shared, targets, tokenizer, logits
+    logits = nodes.score_training_documents(**shared, model=trained)
+    return SimpleNamespace(
+        model=trained,
+        shared=shared,
+        splits=splits,
+        label_matrix=label_matrix,
+        tokenizer=json.loads(tokenizer.to_str()),
+        logits=logits,
+    )
 
 
 def test_teacher_speaks_of_training_documents_only(baseline):
-    _, shared, _, _, logits = baseline
-    train_rows = np.flatnonzero(shared["documents"]["split"] == "train")
-    assert logits["rows"].tolist() == train_rows.tolist()
-    assert logits["logits"].shape == (len(train_rows), 2)
+    train_rows = np.flatnonzero(baseline.splits["split"] == "train")
+    assert baseline.logits["rows"].tolist() == train_rows.tolist()
+    assert baseline.logits["logits"].shape == (len(train_rows), 2)
 
 
 def test_distilled_labels_are_the_softmax_of_the_teachers_logits(baseline):
-    logits = baseline[-1]
-    soft = distil_labels(logits)
-    expected = scipy_softmax(logits["logits"][:3], axis=1)
-    assert np.allclose(soft(logits["rows"][:3]), expected, atol=1e-6)
+    soft = nodes.distil_labels(baseline.logits)
+    expected = scipy_softmax(baseline.logits["logits"][:3], axis=1)
+    assert np.allclose(soft(baseline.logits["rows"][:3]), expected, atol=1e-6)
 
 
 def test_words_the_baseline_depends_on_are_found_and_mask_training_documents(baseline):
-    model, shared, targets, tokenizer, logits = baseline
-    assert ((expit(logits["logits"]) > 0.5) == targets[logits["rows"]].toarray()).all()
-    counts, vocabulary = count_training_words(shared["documents"], KEYWORDS)
-    words, account = search_element_keywords(
-        "bce",
-        model,
-        logits,
-        tokenizer=json.loads(tokenizer.to_str()),
-        targets=targets,
+    logits, label_matrix, splits = baseline.logits, baseline.label_matrix, baseline.splits
+    predicted = expit(logits["logits"]) > 0.5
+    assert (predicted == label_matrix[logits["rows"]].toarray()).all()
+    counts, vocabulary = count_training_words(splits, KEYWORDS)
+    words, record = nodes.search_element_keywords(
+        **baseline.shared,
+        model=baseline.model,
+        training_logits=logits,
+        tokenizer=baseline.tokenizer,
+        label_matrix=label_matrix,
         vocabulary=vocabulary,
         keywords=KEYWORDS,
-        elements=ElementKeywordSettings(**{**ALL["element_keywords"], "documents": 40}),
-        **shared,
+        elements=ElementKeywordSettings(**{**ELEMENTS, "max_documents": 40}),
     )
     found = {vocabulary[word]: LABELS[label] for word, label in zip(*words.nonzero(), strict=True)}
     assert found == {"apple": "fruit", "iron": "metal"}
-    assert account["documents_searched"] == account["document_cap"] == 40
-    mask = group_by_elements(counts, words, shared["documents"])
-    assert mask.shape == targets.shape
-    held_out = (shared["documents"]["split"] == "validation").to_numpy()
+    assert record["documents_searched"] == record["max_documents"] == 40
+    table = nodes.list_element_keywords(words, counts, vocabulary, LABELS)
+    assert set(table["word"]) == {"apple", "iron"}
+    mask = nodes.group_by_elements(counts, words, splits)
+    assert mask.shape == label_matrix.shape
+    held_out = (splits["split"] == "validation").to_numpy()
     assert mask[held_out].nnz == 0
-    assert np.array_equal(mask[~held_out].toarray(), targets[~held_out].toarray())
+    assert np.array_equal(mask[~held_out].toarray(), label_matrix[~held_out].toarray())
 
 
 def test_mask_has_the_rows_of_the_corpus():
-    documents = pd.DataFrame({"split": ["test", "train", "validation", "train"]})
+    splits = pd.DataFrame({"split": ["test", "train", "validation", "train"]})
     counts = sparse.csr_array([[1, 0], [0, 2]])
     words = sparse.csr_array([[0, 1, 1], [0, 0, 0]])
-    mask = group_by_elements(counts, words, documents)
+    mask = nodes.group_by_elements(counts, words, splits)
     assert mask.toarray().tolist() == [[0, 0, 0], [0, 1, 1], [0, 0, 0], [0, 0, 0]]

@@ -8,6 +8,8 @@ from typing import Any
 
 DATA_PARAMETERS = ("reader", "task", "corpus", "min_label_frequency", "split", "undersample")
 """The parameters that decide which documents, labels and splits there are."""
+SAME_VARIANT = ("split.fold",)
+"""Of these, any value: the folds of a cross-validation lie together."""
 MAX_LENGTH = 80
 
 
@@ -31,7 +33,11 @@ def variant_name(
     """
     known = {**(defaults or {}), **flatten({key: files.get(key) for key in parameters})}
     asked = flatten({key: changes[key] for key in parameters if key in changes})
-    parts = [_part(key, value) for key, value in asked.items() if known.get(key) != value]
+    parts = [
+        _part(key, value)
+        for key, value in asked.items()
+        if known.get(key) != value and key not in SAME_VARIANT
+    ]
     variant = "-".join([name, *parts])
     if len(variant) <= MAX_LENGTH:
         return variant
