@@ -1,6 +1,7 @@
 """Every pipeline by name, written out: what ``kedro run --pipelines`` accepts."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from kedro.pipeline import Pipeline
 
@@ -30,7 +31,11 @@ def create_registry(
 
     Each ``<loss>_loss`` holds its whole upstream and runs by itself.
     """
-    chosen = list(losses or losses_for_task(task))
+    return dict(_registry(task, tuple(losses or losses_for_task(task))))
+
+
+@cache
+def _registry(task: str, chosen: tuple[str, ...]) -> dict[str, Pipeline]:
     upstream = _upstream()
     by_loss = {name: upstream + _loss(name, task) for name in LOSSES}
     every = sum((by_loss[name] for name in chosen), upstream)
