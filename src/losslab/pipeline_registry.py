@@ -46,6 +46,7 @@ def _registry(task: str, chosen: tuple[str, ...]) -> dict[str, Pipeline]:
         "supervision": sum((make() for make in supervision.SOFT_TARGETS.values()), upstream),
         "distillation": sum((_taught(name, task) for name in distillation.TEACHERS), upstream),
         **{namespace(name): pipeline for name, pipeline in by_loss.items()},
+        "modelling": every,
         "report": report,
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
