@@ -1,38 +1,42 @@
-"""Every environment: it loads, its values are within bounds, and it says only what differs."""
+"""Configuration: every dataset loads and says only what differs, layers, folders of variants."""
 
 import os
+import shutil
 from pathlib import Path
 
+import click
 import pytest
 import yaml
-from losslab.pipelines.prepare import nodes
-from omegaconf import OmegaConf
+from conftest import ROOT
+from kedro.io import DataCatalog
 
-from losslab.config_loader import CheckedConfigLoader
-from losslab.data.download.fetch import Ways, fetch
+from losslab.config_loader import LosslabConfigLoader
+from losslab.data.download.fetch import FetchOptions, fetch
 from losslab.data.download.sources import SOURCES
 from losslab.data.readers import READERS
+from losslab.losses import LOSSES
 from losslab.parameters import SplitSettings
+from losslab.pipelines.data import nodes
 from losslab.settings import CONFIG_LOADER_ARGS
 
-CONF = Path(__file__).parents[1] / "conf"
-ENVIRONMENTS = sorted(
-    folder.name for folder in CONF.iterdir() if (folder / "globals.yml").is_file()
-)
-DATASETS = [name for name in ENVIRONMENTS if name not in ("base", "own")]
+CONF = ROOT / "conf"
+DATASETS = sorted(path.stem for path in (CONF / "datasets").glob("*.yml"))
+PUBLIC = [name for name in DATASETS if name != "own"]
 NEEDED = {"own": {"corpus": {"file": "my.csv"}}}
 
 
-def loader(environment, **runtime):
-    for name, resolver in CONFIG_LOADER_ARGS["custom_resolvers"].items():
-        OmegaConf.register_new_resolver(name, resolver, replace=True)
-    return CheckedConfigLoader(
-        str(CONF), env=environment, runtime_params=runtime, **CONFIG_LOADER_ARGS
+def loader(dataset="cwe", *, conf=CONF, env="local", **runtime):
+    needed = NEEDED.get(dataset, {})
+    return LosslabConfigLoader(
+        str(conf),
+        env=env,
+        runtime_params={"dataset": dataset, **needed, **runtime},
+        **CONFIG_LOADER_ARGS,
     )
 
 
-def parameters(environment):
-    return loader(environment, **NEEDED.get(environment, {}))["parameters"]
+def parameters(*args, **options):
+    return loader(*args, **options)["parameters"]
 
 
 def leaves(tree, path=()):
@@ -49,34 +53,43 @@ def at(tree, path):
     return tree
 
 
-def test_every_dataset_with_a_reader_has_an_environment_and_a_source():
-    assert set(DATASETS) == set(READERS) - {"csv", "jsonl"} == set(SOURCES)
+def settings_of(dataset):
+    """What the dataset's file sets."""
+    text = (CONF / "datasets" / f"{dataset}.yml").read_text(encoding="utf-8")
+    return yaml.safe_load(text) or {}
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_an_environment_names_its_dataset_and_loads(environment):
-    expected = "cwe" if environment == "base" else environment
-    loaded = parameters(environment)
-    assert loaded["dataset"] == expected
-    assert loaded["reader"] == ("csv" if environment == "own" else None)
-    assert loader(environment, **NEEDED.get(environment, {}))["catalog"]
+def test_every_dataset_with_a_reader_has_a_file_and_a_source():
+    assert set(PUBLIC) == set(READERS) - {"csv", "jsonl"} == set(SOURCES)
 
 
-@pytest.mark.parametrize("environment", ENVIRONMENTS)
-def test_what_an_environment_says_is_what_a_run_gets(environment):
-    file = CONF / environment / "parameters.yml"
-    if environment == "base" or not file.exists():
-        return
-    loaded = parameters(environment)
-    for path, value in leaves(yaml.safe_load(file.read_text(encoding="utf-8"))):
-        assert at(loaded, path) == value, path
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_dataset_loads_with_a_catalog_in_its_folder(dataset):
+    chosen = loader(dataset)
+    loaded = chosen["parameters"]
+    assert loaded["dataset"] == dataset
+    assert loaded["reader"] == ("csv" if dataset == "own" else None)
+    folder = "own-my" if dataset == "own" else dataset
+    assert chosen["catalog"]["splits"]["filepath"] == f"data/03_primary/{folder}/splits.parquet"
 
 
-@pytest.mark.parametrize("environment", DATASETS)
-def test_every_figure_of_an_environment_has_a_reason_beside_it(environment):
-    file = CONF / environment / "parameters.yml"
-    if not file.exists():
-        return
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
+    said = settings_of(dataset)
+    loaded = {name: parameters(dataset, recipe=name) for name in ("probe", *said.get("recipes", ()))}
+    for path, value in leaves(said):
+        if path[0] == "recipes":
+            found = at(loaded[path[1]], ("recipe", *path[2:]))
+        elif path[0].removesuffix("_loss") in LOSSES:
+            found = at(loaded["probe"], (path[0], "options", *path[1:]))
+        else:
+            found = at(loaded["probe"], path)
+        assert found == value, path
+
+
+@pytest.mark.parametrize("dataset", PUBLIC)
+def test_every_number_of_a_datasets_file_has_a_reason_beside_it(dataset):
+    file = CONF / "datasets" / f"{dataset}.yml"
     explained: list[tuple[int, bool]] = []  # indent of each open block, and whether it has a reason
     for line in filter(str.strip, file.read_text(encoding="utf-8").splitlines()):
         indent = len(line) - len(line.lstrip())
@@ -84,6 +97,142 @@ def test_every_figure_of_an_environment_has_a_reason_beside_it(environment):
         explained.append((indent, "#" in line))
         if line.partition("#")[0].rstrip()[-1:].isdigit():
             assert any(reason for _, reason in explained), line
+
+
+@pytest.fixture
+def conf(tmp_path) -> Path:
+    """A copy of the configuration, to be changed."""
+    return Path(shutil.copytree(CONF, tmp_path / "conf"))
+
+
+def write(conf: Path, **files: str) -> None:
+    """Write files named ``<folder>__<stem>``."""
+    for name, text in files.items():
+        (conf / name.replace("__", "/")).with_suffix(".yml").write_text(text)
+
+
+def test_layers_are_base_dataset_environment_params(conf):
+    frequency = "min_label_frequency: {}\n"
+    assert parameters(conf=conf)["min_label_frequency"] == 1
+    write(conf, datasets__cwe=frequency.format(2))
+    assert parameters(conf=conf)["min_label_frequency"] == 2
+    write(conf, local__parameters=frequency.format(3))
+    assert parameters(conf=conf)["min_label_frequency"] == 3
+    assert parameters(conf=conf, env="test")["min_label_frequency"] == 2
+    assert parameters(conf=conf, min_label_frequency=4)["min_label_frequency"] == 4
+
+
+def test_choosing_a_dataset_keeps_the_local_environment(conf):
+    write(conf, local__parameters="num_seeds: 7\n")
+    assert parameters("trec", conf=conf)["num_seeds"] == 7
+    assert parameters("trec", conf=conf)["task"] == "single"
+
+
+def test_layer_that_sets_one_field_leaves_the_others(conf):
+    write(conf, local__parameters="recipes: {probe: {training: {epochs: 9}}}\n")
+    training = parameters("reuters", conf=conf)["recipe"]["training"]
+    assert (training["epochs"], training["batch_size"], training["patience"]) == (9, 64, 30)
+
+
+def test_choices_of_globals_are_taken_where_the_command_names_none(conf):
+    write(conf, base__globals="dataset: trec\nrecipe: lstm\n")
+    chosen = LosslabConfigLoader(str(conf), runtime_params={}, **CONFIG_LOADER_ARGS)
+    loaded = chosen["parameters"]
+    assert (loaded["dataset"], loaded["recipe"]["name"]) == ("trec", "lstm")
+    assert "trec/lstm" in chosen["catalog"]["features"]["filepath"]
+
+
+@pytest.mark.parametrize("file", ["base__parameters", "datasets__cwe", "local__parameters"])
+@pytest.mark.parametrize("name", ["dataset", "recipe"])
+def test_choice_in_a_parameters_file_is_refused(conf, file, name):
+    write(conf, **{file: f"{name}: trec\n"})
+    message = f"'{name}' stands in a parameters file; set it in globals.yml or by --{name}"
+    with pytest.raises(click.ClickException, match=message):
+        parameters(conf=conf)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dataset": "reters"}, "unknown dataset 'reters'; did you mean 'reuters'"),
+        ({"recipe": "prob"}, "unknown recipe 'prob'; did you mean 'probe'"),
+        ({"losses": ["bcee"]}, "unknown loss 'bcee'; did you mean 'bce'"),
+        ({"losses": ["bce", "ce"]}, "losses: ce does not fit multi-label data"),
+        ({"env": "tset"}, "unknown environment 'tset'; did you mean 'test'"),
+        ({"env": "reuters"}, "'reuters' is a dataset, not an environment: --dataset=reuters"),
+        ({"env": "datasets"}, "unknown environment 'datasets'"),
+    ],
+    ids=str,
+)
+def test_unknown_choice_is_named_with_the_nearest_one(options, message):
+    with pytest.raises(click.ClickException, match=message):
+        parameters(**options)
+
+
+def test_recipe_is_added_in_conf_alone(conf):
+    long = "recipes: {long: {extends: minilm, model: {max_length: 512}, training: {epochs: 3}}}\n"
+    write(conf, local__parameters_training=long)
+    recipe = parameters(conf=conf, recipe="long")["recipe"]
+    base = parameters(recipe="minilm")["recipe"]
+    assert recipe["name"] == "long"
+    assert recipe["model"] == {**base["model"], "max_length": 512}
+    assert recipe["training"] == {**base["training"], "epochs": 3}
+
+
+def folders(*args, **options) -> tuple[str, str]:
+    chosen = loader(*args, **options)
+    return chosen.dataset_folder, chosen.recipe_folder
+
+
+@pytest.mark.parametrize(
+    ("dataset", "changes", "expected"),
+    [
+        ("cmu_movie", {"corpus": {"part": "title"}}, ("cmu_movie-part=title", "probe")),
+        ("cmu_movie", {"corpus": {"part": "abstract"}}, ("cmu_movie", "probe")),
+        ("cwe", {"min_label_frequency": 5}, ("cwe-min_label_frequency=5", "probe")),
+        ("cwe", {"split": {"folds": 4, "fold": 2}}, ("cwe-folds=4", "probe")),
+        ("cwe", {"undersample": {"ratio": 10}}, ("cwe-ratio=10", "probe")),
+        ("cwe", {"seed": 4, "num_seeds": 2, "losses": ["db"]}, ("cwe", "probe")),
+        (
+            "cwe",
+            {"recipes": {"probe": {"model": {"hidden_dim": 0}}}},
+            ("cwe", "probe-hidden_dim=0"),
+        ),
+        ("cwe", {"recipes": {"probe": {"model": {"hidden_dim": 256}}}}, ("cwe", "probe")),
+        ("cwe", {"recipes": {"probe": {"training": {"epochs": 1}}}}, ("cwe", "probe")),
+        ("own", {"corpus": {"file": "in/tickets.csv"}}, ("own-tickets", "probe")),
+    ],
+    ids=str,
+)
+def test_variant_has_folders_of_its_own(dataset, changes, expected):
+    assert folders(dataset, **changes) == expected
+
+
+def test_option_at_the_readers_default_is_no_variant():
+    assert folders("simulated", corpus={"documents": 10})[0] == "simulated-documents=10"
+    default = READERS["simulated"].__kwdefaults__["documents"]
+    assert folders("simulated", corpus={"documents": default})[0] == "simulated"
+
+
+def test_raw_files_are_shared_by_the_variants_of_a_dataset_and_by_datasets_of_a_reader(conf):
+    write(conf, datasets__rare="reader: cwe\nmin_label_frequency: 5\n")
+    assert loader("rare", conf=conf)["catalog"]["raw_files"]["filepath"] == "data/01_raw/cwe"
+    variant = loader("cmu_movie", corpus={"part": "title"})["catalog"]
+    assert variant["raw_files"]["filepath"] == "data/01_raw/cmu_movie"
+    assert loader("own")["catalog"]["raw_files"]["filepath"] == "data/01_raw/own"
+
+
+def test_loaders_of_one_process_resolve_folders_of_their_own():
+    first, second = loader("cwe"), loader("trec")
+    assert "/trec/" in second["catalog"]["splits"]["filepath"]
+    assert "/cwe/" in first["catalog"]["splits"]["filepath"]
+
+
+def test_catalog_of_a_variant_can_be_built(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    catalog = DataCatalog.from_config(loader("cmu_movie", corpus={"part": "title"})["catalog"])
+    path = catalog.get("db_loss_metrics")._filepath.as_posix()
+    assert path.endswith("data/08_reporting/cmu_movie-part=title/probe/db_loss/metrics.json")
 
 
 PAPERS = {
@@ -110,17 +259,17 @@ SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "squad", "t
         pytest.param("imdb", marks=pytest.mark.long),
     ],
 )
-def test_the_corpora_at_hand_go_through_their_environments(tmp_path, dataset):
-    folder = fetch(dataset, tmp_path, Ways(mirror=os.environ["LOSSLAB_MIRROR"]))
+def test_the_corpora_at_hand_go_through_their_settings(tmp_path, dataset):
+    folder = fetch(dataset, tmp_path, FetchOptions(mirror=os.environ["LOSSLAB_MIRROR"]))
     given = parameters(dataset)
-    _, account, documents = nodes.parse_corpus(folder, dataset, None, given["corpus"])
-    rule = SplitSettings(
+    _, notes, documents = nodes.parse_corpus(folder, dataset, None, given["corpus"])
+    settings = SplitSettings(
         **given["split"] | ({"validation": 0.1, "test": 0.1} if dataset in SAMPLES else {})
     )
-    split, _ = nodes.split_documents(documents, account, dataset, 0.02, 1, rule, None)
-    labels, targets = nodes.encode_targets(split, given["task"])
-    assert targets.shape == (len(documents), len(labels))
+    splits, _ = nodes.split_documents(documents, notes, 0.02, 1, settings, None)
+    labels, label_matrix = nodes.encode_label_sets(splits, given["task"])
+    assert label_matrix.shape == (len(documents), len(labels))
     if dataset in PAPERS:
-        sizes = split["split"].value_counts()
+        sizes = splits["split"].value_counts()
         found = (sizes["train"], sizes["validation"], sizes["test"], len(labels))
         assert found == PAPERS[dataset]

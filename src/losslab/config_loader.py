@@ -80,19 +80,19 @@ class LosslabConfigLoader(OmegaConfigLoader):
         failures = folder / self.dataset_folder / self.recipe_folder / "failures"
         return {**validate_parameters(self._merged), "failures": str(failures)}
 
-    @property
+    @cached_property
     def raw_folder(self) -> str:
         """The folder of raw files: the reader's, shared by all datasets it reads."""
         reader = self._merged.get("reader")
         return self.dataset if reader in (None, *FILE_READERS) else str(reader)
 
-    @property
+    @cached_property
     def dataset_folder(self) -> str:
         """The folder of a dataset's results; other data than its file asks for is a variant."""
         parts = (DATA_PARAMETERS, self._reader_defaults())
         return variant_name(self.dataset, self.runtime_params or {}, self._files, *parts)
 
-    @property
+    @cached_property
     def recipe_folder(self) -> str:
         """The folder of a recipe's results; another model than its entry is a variant."""
         change, entry = (
@@ -101,7 +101,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
         )
         return variant_name(self.recipe, change, entry, ("model",))
 
-    @property
+    @cached_property
     def _merged(self) -> dict[str, Any]:
         return _merge(self._files, self.runtime_params or {})
 
