@@ -20,8 +20,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses import LOSSES, LabelStatistics, build_loss
 from losslab.losses.asymmetric import asymmetric
+from losslab.losses.cross_entropy import pointwise
 from losslab.losses.pairs import hinge_pairs, pair_logsumexp
-from losslab.losses.pointwise import pointwise
 from losslab.losses.zlpr import threshold_ranking
 
 DOCUMENTS, POSITIVES, ROUNDS = 32, 12, 20

@@ -1,13 +1,51 @@
-"""Documentation that is written by the code stays true to it."""
+"""Documentation stays true to the code: generated pages, names, paths, links and commands."""
 
+import importlib
+import json
+import re
+import shlex
 import sys
+import tomllib
+from functools import cache, partial
 from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from losslab import cli
+from losslab.data.download.sources import SOURCES
+from losslab.losses import LOSSES
+from losslab.pipeline_registry import create_registry
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
 import data_docs  # noqa: E402
 from loss_docs import PAGE, render  # noqa: E402
+
+PIPELINES = ROOT / "src" / "losslab" / "pipelines"
+STAGES = sorted(folder.parent.name for folder in PIPELINES.glob("*/pipeline.py"))
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *PIPELINES.glob("*/README.md"))
+)
+PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]  # which tells of the past, too
+PLACEHOLDER = re.compile(r"[<>*…{}]|\.\.\.")
+FOLDERS = ("benchmarks", "conf", "docs", "src", "tests", "tools")
+EXAMPLES = {"conf/datasets/tickets.yml"}  # files for a reader to write
+every_page = pytest.mark.parametrize("page", PAGES)
+every_present_page = pytest.mark.parametrize("page", PRESENT)
+
+
+@cache
+def read(page):
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def code_spans(page):
+    text = re.sub(r"^```.*?^```", "", read(page), flags=re.DOTALL | re.MULTILINE)
+    return [span for span in re.findall(r"`([^`]+)`", text) if not PLACEHOLDER.search(span)]
 
 
 def test_the_page_on_losses_is_what_the_table_docstrings_and_contract_give():
@@ -17,8 +55,6 @@ def test_the_page_on_losses_is_what_the_table_docstrings_and_contract_give():
 
 def test_the_page_has_a_measured_cost_for_every_loss_and_none_is_over_its_limit():
     cost = PAGE.read_text(encoding="utf-8").split("<!-- cost -->")[1]
-    from losslab.losses import LOSSES
-
     for name in LOSSES:
         assert f"| {name} |" in " ".join(cost.split())
     assert "over the limit" not in cost
@@ -27,3 +63,112 @@ def test_the_page_has_a_measured_cost_for_every_loss_and_none_is_over_its_limit(
 def test_the_page_on_data_is_what_the_sources_and_environments_give():
     current = data_docs.PAGE.read_text(encoding="utf-8")
     assert data_docs.render(current) == current, "run: python tools/data_docs.py"
+
+
+@cache
+def nodes_by_stage():
+    """Names of nodes, without their namespaces, by the pipeline folder their function is from."""
+    names = {stage: set() for stage in STAGES}
+    pipelines = [*create_registry("multi").values(), *create_registry("single").values()]
+    for node in {node for pipeline in pipelines for node in pipeline.nodes}:
+        function = node.func.func if isinstance(node.func, partial) else node.func
+        names[function.__module__.split(".")[2]].add(node.name.rpartition(".")[2])
+    return names
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_the_readme_of_a_pipeline_names_its_nodes_and_no_others(stage):
+    steps = re.findall(
+        r"^ *\d\. .*(?:\n   .*)*", read(f"src/losslab/pipelines/{stage}/README.md"), re.M
+    )
+    named = set(re.findall(r"`([a-z_]+)`", " ".join(steps)))
+    known = set().union(*nodes_by_stage().values())
+    assert named & known == nodes_by_stage()[stage]
+
+
+@every_page
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), target
+        if anchor:
+            assert anchor in anchors(file), target
+
+
+@cache
+def anchors(file):
+    """The anchors that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@every_present_page
+def test_paths_exist(page):
+    for span in code_spans(page):
+        path, _, test = span.split()[-1].partition("::")
+        if path.split("/")[0] in FOLDERS and "/" in path and path not in EXAMPLES:
+            assert (ROOT / path).exists(), span
+            assert not test or f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), span
+
+
+@every_present_page
+def test_modules_and_their_attributes_exist(page):
+    for span in code_spans(page):
+        if re.fullmatch(r"losslab(\.\w+)+", span):
+            assert resolves(span), span
+
+
+def resolves(name):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError:
+        module, _, attribute = name.rpartition(".")
+        return hasattr(importlib.import_module(module), attribute)
+    return True
+
+
+def commands(page):
+    """Commands of blocks and spans, without comments."""
+    blocks = "\n".join(re.findall(r"^```(?:console|bash).*?\n(.*?)^```", read(page), re.M | re.S))
+    lines = [*blocks.splitlines(), *re.findall(r"`(kedro [^`]+)`", read(page))]
+    parts = [part for line in lines for part in line.partition(" #")[0].split("&&")]
+    return [part.strip() for part in parts if part.strip().startswith("kedro ")]
+
+
+OWN = {"run", "cross-validate", "fetch"}
+SHOWN = sorted({command for page in PRESENT for command in commands(page)})
+SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.split()[1] in OWN]
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_commands_that_are_shown_are_accepted(shown, monkeypatch):
+    """Names, options and parameters are checked; nothing is run."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(cli.kedro_run, "callback", lambda **_: None)
+    _, command, *words = shlex.split(shown)
+    if command == "fetch":
+        assert all(word in SOURCES for word in words if not word.startswith("--"))
+        return
+    done = CliRunner().invoke(cli.cli, [command, *words])
+    assert done.exit_code == 0, done.output
+
+
+def test_the_notebook_loads_datasets_of_the_catalog():
+    notebook = json.loads((ROOT / "notebooks" / "first_look.ipynb").read_text(encoding="utf-8"))
+    source = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    known = create_registry()["__default__"].datasets()
+    loaded = set(re.findall(r'catalog\.load\("(\w+)"\)', source))
+    assert loaded
+    assert loaded <= known
+
+
+def test_the_citation_is_of_this_version_and_licence():
+    citation = yaml.safe_load(read("CITATION.cff"))
+    project = tomllib.loads(read("pyproject.toml"))["project"]
+    assert citation["cff-version"] == "1.2.0"
+    assert all(citation[key] for key in ("message", "title", "authors"))
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]

@@ -89,11 +89,10 @@ def store(tmp_path) -> str:
 def clean_mlflow(monkeypatch):
     """No retries, and nothing of MLflow's state left for the next test."""
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    uri = mlflow.get_tracking_uri()
     yield
     while mlflow.active_run():
         mlflow.end_run()
-    mlflow.set_tracking_uri(uri)
+    mlflow.set_tracking_uri(None)
 
 
 class Project:
@@ -224,6 +223,7 @@ def test_runs_of_one_process_have_parents_of_their_own(project, store):
 
 def test_run_that_a_user_opened_is_used_and_left_open(project, store):
     mlflow.set_tracking_uri(store)
+    mlflow.create_experiment("losslab", artifact_location=project.folder.as_uri())
     mlflow.set_experiment("losslab")
     with mlflow.start_run(run_name="mine") as mine:
         project.run(store, TRAIN, EVALUATE)

@@ -17,7 +17,7 @@ from losslab.losses import LOSSES, Hyperparameter, LabelStatistics, Loss, build_
 PAGE = Path(__file__).parents[1] / "docs" / "losses.md"
 COST = re.compile(r"<!-- cost -->.*<!-- /cost -->", flags=re.DOTALL)
 FAMILIES = {
-    "pointwise": "Pointwise losses: mean over all entries",
+    "cross_entropy": "Cross-entropies: the references",
     "balanced": "Balanced losses",
     "asymmetric": "Asymmetric loss",
     "dice": "Dice losses",

@@ -5,6 +5,9 @@ corpus, then starts ``kedro viz`` for as long as the picture takes.
 """
 
 import argparse
+import json
+import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,9 +37,8 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-HIDDEN = (
-    ".feature-hints, .update-reminder, .pipeline-minimap-container { display: none !important }"
-)
+VIZ_STATE = {"theme": "light", "visible": {"sidebar": False, "miniMap": False}}
+HIDDEN = "[class^=feature-hints], [class^=update-reminder] { display: none !important }"
 
 
 def main() -> None:
@@ -45,11 +47,13 @@ def main() -> None:
     parser.add_argument("--page", type=Path, default=page)
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
-    with browser(1280, 1100) as window:
+    with browser(1280, 1000) as window:
         window.get(options.page.resolve().as_uri())
         WebDriverWait(window, 30).until(lambda w: w.find_elements(By.TAG_NAME, "table"))
         save(window, IMAGES / "report.png")
     with viz_server() as address, browser(1280, 800) as window:
+        before = f"localStorage.setItem('KedroViz', '{json.dumps(VIZ_STATE)}')"
+        window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": before})
         window.get(address)
         WebDriverWait(window, 60).until(lambda w: w.find_elements(By.CLASS_NAME, "pipeline-node"))
         window.execute_script(
@@ -79,13 +83,13 @@ def browser(width: int, height: int) -> Iterator[webdriver.Chrome]:
 def viz_server() -> Iterator[str]:
     """The address of a ``kedro viz`` that ends with the block."""
     command = [sys.executable, "-m", "kedro", "viz", "run", "--no-browser", f"--port={PORT}"]
-    server = subprocess.Popen(command, cwd=ROOT)  # noqa: S603
+    server = subprocess.Popen(command, cwd=ROOT, start_new_session=True)  # noqa: S603
     address = f"http://127.0.0.1:{PORT}/"
     try:
         _wait_for(address)
         yield address
     finally:
-        server.terminate()
+        os.killpg(server.pid, signal.SIGKILL)  # kedro viz serves in a child process
         server.wait()
 
 

@@ -23,6 +23,7 @@ from kedro_mlflow.framework.hooks import mlflow_hook
 from mlflow.tracking import MlflowClient
 from pydantic import BaseModel
 
+from losslab.evaluation import own_results
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.pipeline_registry import create_registry
@@ -219,7 +220,8 @@ class Tracking:
         for name, seed_metrics in metrics["seeds"].items():
             seed = int(name)
             runs.start(loss, seed, {"loss": loss, "seed": seed})  # unless it trained in this run
-            own_metrics = metrics["own"]["seeds"][name] if metrics["own"] else {}
+            own = own_results(metrics)
+            own_metrics = own["seeds"][name] if own else {}
             test_metrics = {
                 **{f"test/{metric}": value for metric, value in seed_metrics.items()},
                 **{f"test/own/{metric}": value for metric, value in own_metrics.items()},

@@ -1,6 +1,7 @@
 """Every pipeline by name, written out: what ``kedro run --pipelines`` accepts."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from kedro.pipeline import Pipeline
 
@@ -30,7 +31,11 @@ def create_registry(
 
     Each ``<loss>_loss`` holds its whole upstream and runs by itself.
     """
-    chosen = list(losses or losses_for_task(task))
+    return dict(_registry(task, tuple(losses or losses_for_task(task))))
+
+
+@cache
+def _registry(task: str, chosen: tuple[str, ...]) -> dict[str, Pipeline]:
     upstream = _upstream()
     by_loss = {name: upstream + _loss(name, task) for name in LOSSES}
     every = sum((by_loss[name] for name in chosen), upstream)
@@ -41,6 +46,7 @@ def create_registry(
         "supervision": sum((make() for make in supervision.SOFT_TARGETS.values()), upstream),
         "distillation": sum((_taught(name, task) for name in distillation.TEACHERS), upstream),
         **{namespace(name): pipeline for name, pipeline in by_loss.items()},
+        "modelling": every,
         "report": report,
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),

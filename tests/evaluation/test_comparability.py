@@ -3,11 +3,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from losslab.data.fingerprint import fingerprint_data
 from losslab.errors import IncomparableError
 from losslab.evaluation import (
     find_mismatches,
     fingerprint,
-    fingerprint_data,
     refuse_mismatches,
     refuse_other_data,
 )

@@ -16,7 +16,7 @@ from loss_cases import (
     value_and_gradient,
 )
 
-from losslab.losses import build_loss
+from losslab.losses import AnnealedF1Loss, SigmoidF1Loss, build_loss
 from losslab.losses.f1 import soft_f1
 
 FAMILY = ["soft_f1", "sigmoid_f1", "sad_f1", "sbayes_f1"]
@@ -92,9 +92,17 @@ def test_sigmoid_f1_takes_a_figure_per_label():
 def test_sigmoid_f1_of_plain_logits_is_soft_f1(average):
     batch = draw_batch()
     torch.testing.assert_close(
-        value_and_gradient(build_loss("sigmoid_f1", average=average), *batch),
+        value_and_gradient(build_loss("sigmoid_f1", beta=1.0, average=average), *batch),
         value_and_gradient(build_loss("soft_f1", average=average), *batch),
     )
+
+
+@quiet
+def test_sigmoid_f1_at_its_defaults_is_not_soft_f1():
+    batch = draw_batch()
+    assert build_loss("sigmoid_f1")(*batch) != build_loss("soft_f1")(*batch)
+    assert SigmoidF1Loss.defaults()["beta"] == 2.0
+    assert AnnealedF1Loss.defaults()["beta"] == 1.0
 
 
 @quiet
@@ -194,7 +202,8 @@ def test_a_label_without_positives_gets_no_gradient(name):
 def test_soft_targets_are_counted_as_they_are(name):
     logits, _ = draw_batch()
     soft = torch.rand(5, 6, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    expected = slow_f1(decide(logits.tolist()), soft.tolist())
+    beta = 2.0 if name == "sigmoid_f1" else 1.0
+    expected = slow_f1(decide(logits.tolist(), beta), soft.tolist())
     assert build(name)(logits, soft).item() == pytest.approx(expected)
 
 

@@ -4,7 +4,7 @@ import torch
 from scipy import sparse
 
 from losslab.losses import LabelStatistics
-from losslab.targets import rebalancing_mu
+from losslab.supervision import rebalancing_mu
 
 
 @pytest.mark.parametrize("container", [list, tuple, np.array, torch.tensor])

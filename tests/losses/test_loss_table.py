@@ -10,7 +10,7 @@ from losslab.losses import LOSSES, LabelStatistics
 
 STATISTICS = LabelStatistics([9, 3, 1, 1, 2, 5], 10, mu=0.4)
 FAMILIES = {
-    "pointwise": "bce focal",
+    "cross_entropy": "bce focal ce",
     "balanced": "cb rfl ntr_focal db_0fl cb_ntr db",
     "asymmetric": "asl",
     "dice": "dice1 dice2",
@@ -19,7 +19,7 @@ FAMILIES = {
     "f1": "soft_f1 sigmoid_f1 sad_f1 sbayes_f1",
     "counting": "ce_count ce_tencent",
     "mask": "mask_label mask_element",
-    "smoothing": "ce kwls ls_tfidf ls_classic ls_distill",
+    "smoothing": "kwls ls_tfidf ls_classic ls_distill",
 }
 pytestmark = pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
 every_loss = pytest.mark.parametrize("name", LOSSES)

@@ -215,7 +215,7 @@ def test_page_tells_how_many_documents_and_labels_are_undefined(metrics):
     assert "1 of these documents and 2 to 3.5 of these labels, depending on the loss" in html
     for loss in metrics.values():
         loss["mean"] |= {"rows_without_labels": 0.0, "labels_without_positives": 0.0}
-    assert "Undefined cases: None" in page(metrics)
+    assert "Undefined cases: none;" in page(metrics)
 
 
 def test_page_of_a_single_label_task_speaks_of_argmax_not_of_thresholds(metrics):

@@ -1,6 +1,7 @@
 """Several DDP processes train as one process does."""
 
 import json
+import os
 from dataclasses import replace
 from multiprocessing import active_children
 
@@ -19,6 +20,7 @@ from losslab.losses import LOSSES
 from losslab.parameters import Recipe
 from losslab.parameters.losses import LossSettings
 from losslab.supervision import SoftLabels, describe_labels
+from losslab.training.distributed import cpu_threads
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.job import TrainingData, TrainingJob, describe_job, run_job
 
@@ -174,6 +176,24 @@ def test_listener_that_exits_ends_all_processes(data):
     with listening(exit_at_once), pytest.raises(SystemExit):
         run_job(endless, data)
     assert active_children() == []
+
+
+class RecordsThreads:
+    """Soft targets that write down the number of CPU threads of the process they are read in."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, rows):
+        (self.folder / str(os.getpid())).write_text(str(torch.get_num_threads()))
+        return np.full((len(rows), LABELS), 1 / LABELS, dtype=np.float32)
+
+
+def test_processes_share_the_cpu_threads(data, tmp_path):
+    recorded = replace(data, context={"soft_targets": RecordsThreads(tmp_path)})
+    with cpu_threads(4):
+        run_job(probe_job(data, "kwls", 2, epochs=1, threads=None), recorded)
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["2", "2"]
 
 
 def test_more_processes_than_gpus_are_refused(data, monkeypatch):

@@ -10,7 +10,6 @@ from losslab.evaluation.bootstrap import (
 from losslab.evaluation.comparability import (
     find_mismatches,
     fingerprint,
-    fingerprint_data,
     refuse_mismatches,
     refuse_other_data,
 )
@@ -54,7 +53,6 @@ __all__ = [
     "evaluate_loss",
     "find_mismatches",
     "fingerprint",
-    "fingerprint_data",
     "fit_decision_rules",
     "fit_decisions",
     "fit_k",

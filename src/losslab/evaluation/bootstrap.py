@@ -83,8 +83,8 @@ def draw_documents(
     size = max(min(resamples, BLOCK // max(documents, labels)), 1)
     for start in range(0, resamples, size):
         number = min(size, resamples - start)
-        places = random.integers(documents, size=(documents, number)) * number + np.arange(number)
-        times = np.bincount(places.ravel(), minlength=documents * number)
+        cells = random.integers(documents, size=(documents, number)) * number + np.arange(number)
+        times = np.bincount(cells.ravel(), minlength=documents * number)
         yield times.reshape(documents, number).astype(np.float32)
 
 

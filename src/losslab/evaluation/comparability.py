@@ -1,28 +1,12 @@
 """Comparability: results may differ in the loss and its options, in nothing else."""
 
-import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from scipy import sparse
-
+from losslab.data.fingerprint import digest
 from losslab.errors import IncomparableError
-
-
-def fingerprint_data(
-    documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str]
-) -> dict[str, str]:
-    """A short hash each of ids, texts, splits, targets and label space."""
-    matrix = sparse.csr_array(targets)
-    matrix.sum_duplicates()
-    return {
-        **{name: _digest(documents[name].astype(str)) for name in ("id", "text", "split")},
-        "targets": _digest([_hash_integers(matrix.indptr), _hash_integers(matrix.indices)]),
-        "label_space": _digest(label_space),
-    }
+from losslab.parameters.variants import flatten
 
 
 def fingerprint(conditions: Mapping[str, Any]) -> str:
@@ -31,7 +15,7 @@ def fingerprint(conditions: Mapping[str, Any]) -> str:
     >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     True
     """
-    return _digest([json.dumps(conditions, sort_keys=True)])
+    return digest([json.dumps(conditions, sort_keys=True)])
 
 
 def find_mismatches(
@@ -88,29 +72,3 @@ def _differences(conditions: Mapping[str, Any], expected: Mapping[str, Any]) -> 
 
 def _value(conditions: Mapping[str, Any], name: str) -> str:
     return str(conditions[name]) if name in conditions else "absent"
-
-
-def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested mappings as one with dotted names.
-
-    >>> flatten({"training": {"epochs": 3}, "seed": 1})
-    {'training.epochs': 3, 'seed': 1}
-    """
-    flat: dict[str, Any] = {}
-    for name, value in tree.items():
-        inner = isinstance(value, Mapping)
-        flat |= flatten(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
-    return flat
-
-
-def _hash_integers(values: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(values, dtype="<i8").tobytes()).hexdigest()
-
-
-def _digest(texts: Iterable[str]) -> str:
-    """A hash of texts with their lengths, so that shifted boundaries change it."""
-    sha = hashlib.sha256()
-    for text in texts:
-        encoded = text.encode("utf-8", "surrogatepass")
-        sha.update(len(encoded).to_bytes(8, "little") + encoded)
-    return sha.hexdigest()[:12]

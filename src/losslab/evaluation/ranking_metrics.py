@@ -57,10 +57,10 @@ def ranking_metrics(truth: np.ndarray, scores: np.ndarray) -> dict[str, np.ndarr
         "ranking_loss": total(ranks.through - ranks.among) / pairs,
     }
     for k in AT:
-        hits = total(_expected(np.ones(k), ranks, labels))
+        expected_hits = total(_expected(np.ones(k), ranks, labels))
         gains = _cumulate(_discounts(k), labels)
-        metrics[f"precision_at_{k}"] = hits / k
-        metrics[f"recall_at_{k}"] = hits / some
+        metrics[f"precision_at_{k}"] = expected_hits / k
+        metrics[f"recall_at_{k}"] = expected_hits / some
         metrics[f"ndcg_at_{k}"] = total(_expected(_discounts(k), ranks, labels)) / np.where(
             positives > 0, gains[positives], 1.0
         )

@@ -69,8 +69,8 @@ def evaluate_loss(
 
 def _reported_rules(predictions: Predictions) -> list[str]:
     """The primary rule, and ``own`` if it is another and the loss has it."""
-    own = [rule for rule in predictions.rules if rule == "own" != predictions.primary]
-    return [predictions.primary, *own]
+    has_own = "own" in predictions.rules and predictions.primary != "own"
+    return [predictions.primary, "own"] if has_own else [predictions.primary]
 
 
 def _metrics_by_seed(

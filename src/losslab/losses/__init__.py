@@ -23,19 +23,22 @@ from losslab.losses.balanced import (
 )
 from losslab.losses.base import Loss
 from losslab.losses.counting import LabelCountLoss, TencentLoss
+from losslab.losses.cross_entropy import (
+    BinaryCrossEntropyLoss,
+    FocalLoss,
+    SoftmaxCrossEntropyLoss,
+)
 from losslab.losses.dice import BatchDiceLoss, DiceLoss
 from losslab.losses.f1 import AnnealedF1Loss, BayesianF1Loss, SigmoidF1Loss, SoftF1Loss
 from losslab.losses.hyperparameters import Hyperparameter, Option
 from losslab.losses.label_statistics import LabelStatistics
 from losslab.losses.mask import MaskElementLoss, MaskLabelLoss
 from losslab.losses.pairs import BPMLLLoss, LSEPLoss, RankingLoss, WARPLoss
-from losslab.losses.pointwise import BinaryCrossEntropyLoss, FocalLoss
 from losslab.losses.registry import LOSSES, build_loss
 from losslab.losses.smoothing import (
     ClassicSmoothingLoss,
     DistillationLoss,
     KeywordSmoothingLoss,
-    SoftmaxCrossEntropyLoss,
     TfidfSmoothingLoss,
 )
 from losslab.losses.zlpr import SoftZLPRLoss, TLPRLoss, ZLPRLoss, ZLPRRDropLoss

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.cross_entropy import SMALLEST_FOCUS, focused_entries, power
 from losslab.losses.hyperparameters import Option
-from losslab.losses.pointwise import SMALLEST_FOCUS, focused_entries, power
 
 SCRIPT = "the authors' training script for MS-COCO"
 

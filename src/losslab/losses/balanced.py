@@ -12,9 +12,9 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss
+from losslab.losses.cross_entropy import BALANCED, Gamma, pointwise
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
-from losslab.losses.pointwise import BALANCED, Gamma, pointwise
 
 EffectiveNumber = Annotated[float, Option("A.1: both datasets", minimum=0, maximum=0.999999)]
 Alpha = Annotated[float, Option("A.1: both datasets", minimum=0)]
@@ -109,8 +109,8 @@ class _Rebalanced(_BalancedLoss):
         if isinstance(mu, str):
             if statistics.mu is None:
                 raise ValueError(
-                    f"{self.name}: mu='auto' needs LabelStatistics(..., mu=...), the rebalancing mu "
-                    "of the training label sets, as losslab.supervision.rebalancing_mu computes it"
+                    f"{self.name}: mu='auto' needs LabelStatistics(..., mu=...), as "
+                    "LabelStatistics.from_targets or losslab.supervision.rebalancing_mu computes it"
                 )
             mu = statistics.mu
         self.alpha, self.beta, self.mu = alpha, beta, mu

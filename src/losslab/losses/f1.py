@@ -23,6 +23,7 @@ SIGMOID_F1 = "Benedict et al. 2021, sigmoidF1"
 Average = Literal["macro", "present", "micro"]
 FBeta = Annotated[float, Option("eq. 9: F1", minimum=1e-3)]
 Averaged = Annotated[Average, Option("eq. 9, over all labels")]
+TRIED = "our choice: a trial on validation data of CWE and Reuters"
 OURS = "our choice: 4.2 says only that beta starts low and grows each epoch"
 
 
@@ -137,7 +138,10 @@ class SigmoidF1Loss(_F1Loss):
     say over how sharp decisions are.
 
     ``1 - mean_c 2 tp / (2 tp + fn + fp)`` with ``S = sigmoid(beta (z + eta))`` (eq. 10, 11).
-    ``beta`` and ``eta`` may be lists, a number per label. ``input="probability"`` puts sigmoid(z) in
+    ``beta`` and ``eta`` may be lists, a number per label; beta 1, eta 0 is ``soft_f1``. The defaults
+    come from a grid of beta 1 to 5 and eta -1 to 1 (validation macro-F1 of the probe, 3 seeds): 0.549
+    on CWE and 0.546 on Reuters, where soft F1 has 0.544 and 0.543; the differences are within the
+    spread of seeds. ``input="probability"`` puts sigmoid(z) in
     place of z, as the authors' code does: with their eta of +1 gradients are near 1e-7 and nothing
     trains; take eta -0.5.
 
@@ -155,8 +159,8 @@ class SigmoidF1Loss(_F1Loss):
     def __init__(
         self,
         *,
-        beta: Annotated[float | Sequence[float], Option("on logits: soft F1", minimum=1e-6)] = 1.0,
-        eta: Annotated[float | Sequence[float], Option("on logits: soft F1")] = 0.0,
+        beta: Annotated[float | Sequence[float], Option(TRIED, minimum=1e-6)] = 2.0,
+        eta: Annotated[float | Sequence[float], Option(TRIED)] = 0.0,
         input: Annotated[  # noqa: A002
             Literal["logit", "probability"], Option("our choice: probabilities hardly train")
         ] = "logit",

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, RandomLoss
+from losslab.losses.cross_entropy import pointwise
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
-from losslab.losses.pointwise import pointwise
 
 MASK = "MaskLoss"
 

@@ -15,17 +15,20 @@ from losslab.losses.balanced import (
 )
 from losslab.losses.base import Loss, check_task
 from losslab.losses.counting import LabelCountLoss, TencentLoss
+from losslab.losses.cross_entropy import (
+    BinaryCrossEntropyLoss,
+    FocalLoss,
+    SoftmaxCrossEntropyLoss,
+)
 from losslab.losses.dice import BatchDiceLoss, DiceLoss
 from losslab.losses.f1 import AnnealedF1Loss, BayesianF1Loss, SigmoidF1Loss, SoftF1Loss
 from losslab.losses.label_statistics import LabelStatistics
 from losslab.losses.mask import MaskElementLoss, MaskLabelLoss
 from losslab.losses.pairs import BPMLLLoss, LSEPLoss, RankingLoss, WARPLoss
-from losslab.losses.pointwise import BinaryCrossEntropyLoss, FocalLoss
 from losslab.losses.smoothing import (
     ClassicSmoothingLoss,
     DistillationLoss,
     KeywordSmoothingLoss,
-    SoftmaxCrossEntropyLoss,
     TfidfSmoothingLoss,
 )
 from losslab.losses.zlpr import SoftZLPRLoss, TLPRLoss, ZLPRLoss, ZLPRRDropLoss

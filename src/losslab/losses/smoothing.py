@@ -17,37 +17,6 @@ from losslab.losses.hyperparameters import Option
 KWLS = "Liu et al. 2022, KWLS: keyword-based label smoothing"
 
 
-class SoftmaxCrossEntropyLoss(Loss):
-    """Softmax cross-entropy; choose it where documents have exactly one label.
-
-    ``mean_i -sum_j t_ij log softmax(z_i)_j``.
-
-    Shapes: logits and targets B x C, targets one-hot or soft; value scalar.
-
-    >>> SoftmaxCrossEntropyLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
-    0.6931...
-    """
-
-    name = "ce"
-    title = "Softmax cross-entropy"
-    choose_when = "documents have exactly one label"
-    paper = "-"
-    tasks = ("single",)
-    accepts_soft_targets = True
-
-    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
-        """Mean over documents."""
-        return F.cross_entropy(logits, targets)
-
-    def scores(self, logits: Tensor) -> Tensor:
-        """Softmax: the largest one decides."""
-        return torch.softmax(logits, dim=1)
-
-    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
-        """Symmetric KL of the softmax distributions."""
-        return softmax_divergence(first, second)
-
-
 class _SoftTargetLoss(Loss):
     """A hard loss plus the squared distance to soft targets (eq. 9)."""
 

@@ -197,7 +197,7 @@ def describe_undefined(comparison: pd.DataFrame) -> str:
         int(comparable[key].iloc[0]) for key in ("rows_without_labels", "labels_without_positives")
     )
     if not rows and not labels:
-        return "None: every test document has a label, every label a test document."
+        return "none; every test document has a label, every label a test document."
     return (
         f"{_count(rows, 'test document')} without a label, {_count(labels, 'label')} without a test "
         f"document. {_range(comparable['undefined_rows'])} of these documents and "

@@ -56,12 +56,12 @@ def read_paper_tables() -> dict[str, Any]:
 def count_documents(folder: Path) -> dict[str, str]:
     """Documents of each split by dataset, of the newest ``<dataset>/corpus_table.csv``."""
     counts = {}
-    for place in sorted(folder.glob("*/corpus_table.csv")):
-        newest = max(place.glob("*/corpus_table.csv"), default=None)
+    for versions in sorted(folder.glob("*/corpus_table.csv")):
+        newest = max(versions.glob("*/corpus_table.csv"), default=None)
         if newest is not None:
             table = pd.read_csv(newest).set_index("split")["instances"]
             splits = (f"{table.get(name, 0):,}" for name in ("train", "validation", "test"))
-            counts[place.parent.name] = " / ".join(splits)
+            counts[versions.parent.name] = " / ".join(splits)
     return counts
 
 

@@ -75,12 +75,22 @@ RESULT_PLOTS = {
 }
 """Plots of results, in the order of the page."""
 CORPUS_PLOTS = {
-    "long_tail": Plot("Corpus", "Label frequencies", "", "wide"),
-    "cooccurrence_map": Plot("Corpus", "Label co-occurrence", "", "wide"),
-    "labels_per_document": Plot("Corpus", "Labels per document", ""),
-    "document_lengths": Plot("Corpus", "Document lengths", ""),
+    "long_tail": Plot("Corpus", "Label frequencies", "Training documents per label.", "wide"),
+    "cooccurrence_map": Plot(
+        "Corpus",
+        "Label co-occurrence",
+        "Conditional probability p(column | row) among training documents; of many labels, the most "
+        "frequent.",
+        "wide",
+    ),
+    "labels_per_document": Plot("Corpus", "Labels per document", "Share of documents, by split."),
+    "document_lengths": Plot(
+        "Corpus",
+        "Document lengths",
+        "Share of documents by number of words, up to the 99th percentile.",
+    ),
 }
-"""Plots of the corpus; their figures carry titles of their own."""
+"""Plots of the corpus, in the order of the page."""
 PLOTS = {**RESULT_PLOTS, **CORPUS_PLOTS}
 """Every plot there is, by the name of its dataset."""
 

@@ -28,14 +28,14 @@ def draw_group_scores(standings: pd.DataFrame) -> go.Figure:
     rows = _sorted_by(standings, "macro_f1")
     for group, colour in GROUP_COLOURS.items():
         values = standings[standings["metric"] == f"{group}/macro_f1"].set_index("loss").loc[rows]
-        known = values["low"].notna().any()
+        has_intervals = values["low"].notna().any()
         figure.add_scatter(
             x=values["value"].round(4),
             y=rows,
             error_x={
                 "array": (values["high"] - values["value"]).round(4),
                 "arrayminus": (values["value"] - values["low"]).round(4),
-                "visible": bool(known),
+                "visible": bool(has_intervals),
                 "thickness": 1.2,
                 "width": 0,
             },

@@ -120,14 +120,15 @@ def saved_comparisons(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
     """
     versions = _versions(folder)
     comparisons = {}
-    for place in sorted(folder.glob("*/*/comparison.csv")):
-        for file in sorted(place.glob("*/comparison.csv"), reverse=True):
+    for recipe in sorted(path.parent for path in folder.glob("*/*/comparison.csv")):
+        for file in sorted(recipe.glob("comparison.csv/*/comparison.csv"), reverse=True):
             table = pd.read_csv(file)
             comparable = table[table["differs"].isna()].set_index("loss")
-            known = [versions.get((place.parent, loss), {}) for loss in comparable.index]
-            if all(_is_whole(by_version, file.parent.name) for by_version in known):
-                name = f"{place.parents[1].name}/{place.parent.name}"
-                comparisons[name] = comparable.select_dtypes("number").to_dict("index")
+            results = [versions.get((recipe, loss), {}) for loss in comparable.index]
+            if all(_is_whole(by_version, file.parent.name) for by_version in results):
+                comparisons[f"{recipe.parent.name}/{recipe.name}"] = comparable.select_dtypes(
+                    "number"
+                ).to_dict("index")
                 break
     return comparisons
 

@@ -11,7 +11,7 @@ from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
 from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH
 
-from losslab.evaluation.comparability import flatten
+from losslab.parameters.variants import flatten
 from losslab.tracking.guard import MlflowGuard
 from losslab.tracking.provenance import process_is_alive
 

@@ -7,6 +7,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import RLock
 from traceback import format_exception_only
 
 import joblib
@@ -18,6 +19,7 @@ from torch.multiprocessing.spawn import (
     ProcessExitedException,
     start_processes,
 )
+from tqdm import tqdm
 
 from losslab.errors import NonFiniteLossError, TrainingFailedError
 from losslab.training.events import listening, publish
@@ -103,6 +105,7 @@ def _run_rank(
 ) -> None:
     """One DDP process: train; rank 0 reports."""
     torch.set_num_threads(threads)
+    tqdm.set_lock(RLock())  # tqdm's own is a semaphore, which leaks when the process is killed
     if rank > 0:  # the same warnings as rank 0's
         logging.disable(logging.WARNING)
         warnings.simplefilter("ignore")

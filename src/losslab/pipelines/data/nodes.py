@@ -16,9 +16,9 @@ from losslab.data import (
 )
 from losslab.data.corpus import check_one_label
 from losslab.data.corpus_summary import examine_splits, summary_lines, tabulate_corpus
+from losslab.data.fingerprint import fingerprint_data
 from losslab.data.readers import READERS
 from losslab.data.undersample import undersample
-from losslab.evaluation import fingerprint_data
 from losslab.parameters import SplitSettings, UndersampleSettings
 
 logger = logging.getLogger(__name__)

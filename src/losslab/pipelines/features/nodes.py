@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from losslab.data.split import split_rows
 from losslab.parameters import Recipe
 
 
@@ -15,6 +16,7 @@ def compute_features(
     """Token ids or frozen embeddings, once for all losses; and the tokenizer, for new texts."""
     from losslab.features.compute import compute_features, learn_tokenizer
 
-    tokenizer = learn_tokenizer(recipe.model, list(splits.loc[splits["split"] == "train", "text"]))
+    train = splits["text"].iloc[split_rows(splits, "train")]
+    tokenizer = learn_tokenizer(recipe.model, list(train))
     features = compute_features(recipe.model, list(splits["text"]), tokenizer)
     return features, json.loads(tokenizer.to_str())

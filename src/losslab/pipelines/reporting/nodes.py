@@ -1,6 +1,5 @@
 """The results of all losses to tables, figures and the page."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,6 @@ from losslab.reporting import (
     tabulate_label_scores,
     tabulate_rules,
 )
-from losslab.supervision import find_words
 
 PACKAGES = ("losslab", "kedro", "torch")
 LENIENT = ("mask_label", "mask_element", "kwls")
@@ -246,28 +244,17 @@ def inspect_soft_labels(
     dataset: str,
 ) -> str:
     """A page of documents with their labels, hard and soft, and the words behind them."""
-    from losslab.reporting.soft_label_page import (
-        choose_documents,
-        describe_document,
-        render_soft_labels,
-    )
+    from losslab.reporting.soft_label_page import build_soft_label_page
 
-    find = partial(find_words, **settings.tokenization)
-    column = {word: index for index, word in enumerate(vocabulary)}
-    surprising, drawn = choose_documents(soft_labels, label_matrix, surprising=16, random=20)
-    sections = {"High relevance of labels not carried": surprising, "Random sample": drawn}
-
-    def describe(row: int) -> dict[str, Any]:
-        text = splits["text"].iloc[row]
-        facts = describe_document(row, text, soft_labels, label_matrix, label_space, column, find)
-        return {"id": splits["id"].iloc[row], **facts}
-
-    return render_soft_labels(
-        {title: [describe(row) for row in rows] for title, rows in sections.items()},
+    return build_soft_label_page(
+        soft_labels,
+        splits,
+        label_matrix,
+        label_space,
+        vocabulary,
         keyword_table,
+        tokenization=settings.tokenization,
         dataset=dataset,
-        labels=len(label_space),
-        documents=len(soft_labels),
     )
 
 

@@ -21,7 +21,7 @@ from loss_cases import (
 
 from losslab.losses import LabelStatistics, build_loss
 from losslab.losses.balanced import clamped_frequencies, rebalanced_weight
-from losslab.losses.pointwise import pointwise
+from losslab.losses.cross_entropy import pointwise
 
 NAMES = ["bce", "focal", "cb", "rfl", "ntr_focal", "db_0fl", "cb_ntr", "db"]
 VARIANTS = [*((name, {}) for name in NAMES), ("focal", {"gamma": 0.5}), ("db", {"gamma": 0.0})]

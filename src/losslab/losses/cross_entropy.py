@@ -1,4 +1,4 @@
-"""Pointwise losses: a cross-entropy per document and label, mean over all entries.
+"""Cross-entropies: binary and focal, a mean over all entries; softmax, for one label per document.
 
 Symbols of Huang et al. 2021: z ``logits``, y ``targets``, p = sigmoid(z), gamma ``gamma``; p_t is p
 for positives and 1 - p for negatives. Decisions are made by sigmoid(z).
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F  # noqa: N812
 
 from losslab.losses.base import Context, Loss, with_gradient
+from losslab.losses.divergence import softmax_divergence
 from losslab.losses.hyperparameters import Option
 
 BALANCED = "Huang et al. 2021, Balancing Methods for Multi-label Text Classification"
@@ -125,3 +126,34 @@ class FocalLoss(Loss):
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents x labels."""
         return pointwise(logits, targets, gamma=self.gamma)
+
+
+class SoftmaxCrossEntropyLoss(Loss):
+    """Softmax cross-entropy; choose it where documents have exactly one label.
+
+    ``mean_i -sum_j t_ij log softmax(z_i)_j``.
+
+    Shapes: logits and targets B x C, targets one-hot or soft; value scalar.
+
+    >>> SoftmaxCrossEntropyLoss()(torch.zeros(1, 2), torch.tensor([[1.0, 0.0]])).item()
+    0.6931...
+    """
+
+    name = "ce"
+    title = "Softmax cross-entropy"
+    choose_when = "documents have exactly one label"
+    paper = "-"
+    tasks = ("single",)
+    accepts_soft_targets = True
+
+    def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
+        """Mean over documents."""
+        return F.cross_entropy(logits, targets)
+
+    def scores(self, logits: Tensor) -> Tensor:
+        """Softmax: the largest one decides."""
+        return torch.softmax(logits, dim=1)
+
+    def divergence(self, first: Tensor, second: Tensor) -> Tensor:
+        """Symmetric KL of the softmax distributions."""
+        return softmax_divergence(first, second)

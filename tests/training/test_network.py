@@ -1,0 +1,76 @@
+"""A model with its loss: regularizers, contexts, inference."""
+
+import numpy as np
+import pytest
+import torch
+from small_training import NONE, Remembers, network, scores_of, separable, train
+
+from losslab.features.inputs import Embeddings
+from losslab.losses import build_loss
+from losslab.losses.base import Loss
+from losslab.models.probe import Probe
+from losslab.training.network import ModelWithLoss, predict_scores
+
+
+@pytest.mark.parametrize("weights", [{"rdrop": 1.0}, {"adversarial": 1.0}])
+def test_regularizers_ask_for_agreement(weights):
+    batch = separable(40, seed=0).batch(np.arange(40))
+    plain = network(build_loss("bce"), dropout=0.5).train()
+    strict = network(
+        build_loss("bce"), dropout=0.5, regularizers=NONE.model_copy(update=weights)
+    ).train()
+    strict.load_state_dict(plain.state_dict())
+    values = {}
+    for name, module in {"plain": plain, "strict": strict}.items():
+        torch.manual_seed(0)
+        values[name] = torch.stack([module(**batch) for _ in range(20)]).mean()
+    assert values["strict"] > values["plain"]
+    (values["strict"] - values["plain"]).backward()
+    assert strict.model.layers[1].weight.grad.isfinite().all()
+    strict.eval()
+    assert strict(**batch) == plain.eval()(**batch)
+
+
+def test_learned_parameters_and_random_state_of_a_loss_come_back_with_the_weights():
+    fitted = train("tlpr", changed={"epochs": 3})
+    fresh = network(build_loss("tlpr"))
+    scores_of(fresh, fitted.weights, np.zeros((1, 4)))
+    assert fresh.loss.move.item() == fitted.weights["loss.move"].item() != 0
+
+
+def test_losses_are_told_the_epoch_and_given_a_second_pass_where_they_need_one():
+    loss = Remembers()
+    make = lambda: network(loss, dropout=0.5, needs_second_pass=True)  # noqa: E731
+    train("remembers", make_network=make, changed={"epochs": 2})
+    in_training = [context for context in loss.seen if context]
+    assert sorted({context["epoch"] for context in in_training}) == [0, 1]
+    assert all(context["second_logits"].shape[1] == 3 for context in in_training)
+
+
+class Travels(Loss):
+    """Scores logits of the device it was moved to, and no others."""
+
+    device = "cpu"
+
+    def _apply(self, move, recurse=True):
+        self.device = move(torch.zeros(())).device.type
+        return super()._apply(move, recurse)
+
+    def scores(self, logits):
+        assert logits.device.type == self.device
+        return logits
+
+
+class Elsewhere(Probe):
+    """A model that answers from any device."""
+
+    def forward(self, **inputs):
+        return torch.ones(len(inputs["features"]), 3)
+
+
+def test_scores_are_made_on_the_cpu_wherever_the_network_is(monkeypatch):
+    monkeypatch.setattr("losslab.training.network.default_device", lambda: torch.device("meta"))
+    model = Elsewhere(embedding_dim=4, num_labels=3, hidden_dim=0, dropout=0.0)
+    module = ModelWithLoss(model, Travels(), regularizers=NONE)
+    inputs = Embeddings(np.zeros((2, 4), dtype=np.float32), np.arange(2))
+    assert predict_scores(module, inputs).tolist() == [[1.0] * 3] * 2
