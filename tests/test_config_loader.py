@@ -76,7 +76,9 @@ def test_dataset_loads_with_a_catalog_in_its_folder(dataset):
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
     said = settings_of(dataset)
-    loaded = {name: parameters(dataset, recipe=name) for name in ("probe", *said.get("recipes", ()))}
+    loaded = {
+        name: parameters(dataset, recipe=name) for name in ("probe", *said.get("recipes", ()))
+    }
     for path, value in leaves(said):
         if path[0] == "recipes":
             found = at(loaded[path[1]], ("recipe", *path[2:]))

@@ -143,7 +143,11 @@ def test_a_mistake_is_named_with_what_was_expected(parameters, change, message):
         ({"hidden": 3}, {}, "unknown parameter 'recipes.probe.model.hidden'; did you mean"),
         ({}, {"epoch": 3}, "unknown parameter 'recipes.probe.training.epoch'; did you mean"),
         ({"kind": "prob"}, {}, "unknown recipes.probe.model.kind 'prob'; did you mean 'probe'"),
-        ({"pooling": "max"}, {}, "unknown recipes.probe.model.pooling 'max'; choose from cls, mean"),
+        (
+            {"pooling": "max"},
+            {},
+            "unknown recipes.probe.model.pooling 'max'; choose from cls, mean",
+        ),
         ({"dropout": 1}, {}, "parameter 'recipes.probe.model.dropout': .*less than 1, got 1"),
         ({}, {"schedule": "liner"}, "'liner'; did you mean 'linear'"),
     ],
