@@ -63,15 +63,26 @@ def make_project(folder: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def mlflow_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty MLflow database; making one takes longer than a training of the tests."""
+    from mlflow.tracking import MlflowClient
+
+    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
+    MlflowClient(f"sqlite:///{file}").search_experiments()
+    return file
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, mlflow_store: Path) -> Path:
     """A project with a small corpus in place of the built-in one."""
-    return make_small_project(tmp_path / "project")
+    return make_small_project(tmp_path / "project", mlflow_store)
 
 
-def make_small_project(folder: Path) -> Path:
+def make_small_project(folder: Path, mlflow_store: Path) -> Path:
     folder.mkdir()
     make_project(folder)
+    shutil.copy(mlflow_store, folder)
     write_small_corpus(folder / "data/01_raw/cwe")
     return folder
 
@@ -114,26 +125,15 @@ def runner_in(project: Path) -> Kedro:
     return run
 
 
-@pytest.fixture(scope="session")
-def mlflow_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty MLflow database; making one takes longer than a training of the tests."""
-    from mlflow.tracking import MlflowClient
-
-    file = tmp_path_factory.mktemp("mlflow") / "mlflow.db"
-    MlflowClient(f"sqlite:///{file}").search_experiments()
-    return file
-
-
 @pytest.fixture
-def invoke(project: Path, mlflow_store: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+def invoke(project: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Commands of the project in this process, where another one is not the point."""
-    return invoker_in(project, mlflow_store, monkeypatch)
+    return invoker_in(project, monkeypatch)
 
 
-def invoker_in(project: Path, mlflow_store: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+def invoker_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     from losslab.cli import cli
 
-    shutil.copy(mlflow_store, project)
     for name in ("LOSSLAB_MIRROR", "KEDRO_ENV"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project}/mlflow.db")

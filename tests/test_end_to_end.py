@@ -1,33 +1,39 @@
-"""Whole commands as a user types them, on the built-in corpus with the tests' short settings."""
+"""Whole commands as a user types them, with the tests' short settings."""
 
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import mlflow
 import pandas as pd
 import pytest
-from conftest import make_project, runner_in
+from conftest import (
+    invoker_in,
+    make_project,
+    make_small_project,
+    newest,
+    read_json,
+    runner_in,
+)
 from mlflow.tracking import MlflowClient
-from safetensors.numpy import load
+from safetensors.numpy import load, load_file
+from scipy import sparse
+from sklearn.metrics import f1_score
 
-from losslab.parameters import fitting
-from losslab.pipelines.reporting.nodes import CORPUS_FIGURES
-from losslab.pipelines.reporting.pipeline import RESULT_FIGURES
+from losslab.evaluation import Predictions
+from losslab.parameters import losses_for_task
+from losslab.reporting.plots import CORPUS_PLOTS, RESULT_PLOTS
 
-LOSSES = fitting("multi")
-
-
-def newest(folder: Path) -> Path:
-    """The newest version of a dataset."""
-    return max(folder.iterdir()) / folder.name
+LOSSES = losses_for_task("multi")
+REPORTS = "data/08_reporting/cwe/probe"
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory):
-    """A project after `kedro run` with two seeds, and what the command printed."""
+    """A project after `kedro run` on the built-in corpus, and what the command printed."""
     project = make_project(tmp_path_factory.mktemp("finished"))
-    done = runner_in(project)("run", "--env=test", "--params=seeds=2")
+    done = runner_in(project)("run", "--env=test", "--seeds=2")
     assert done.returncode == 0, done.stderr
     return project, done
 
@@ -51,19 +57,21 @@ def test_default_run_prints_a_table_with_every_loss_and_where_to_look(finished):
         assert hint in done.stdout
 
 
-def test_report_is_versioned_self_contained_and_copied_to_latest(finished):
-    folder = finished[0] / "data/08_reporting/cwe/probe"
+def test_default_run_says_nothing_of_warnings(finished):
+    assert "Warning" not in finished[1].stderr
+
+
+def test_report_is_versioned_self_contained_and_linked_to_latest(finished):
+    folder = finished[0] / REPORTS
     page = newest(folder / "report.html").read_text()
     assert (folder / "latest.html").read_text() == page
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
-    for part in (*RESULT_FIGURES, *CORPUS_FIGURES):
+    for part in (*RESULT_PLOTS, *CORPUS_PLOTS):
         assert f'id="{part}"' in page
 
 
 def test_metrics_carry_a_seed_axis_with_mean_and_spread(finished):
-    metrics = json.loads(
-        newest(finished[0] / "data/08_reporting/cwe/probe/db_loss/metrics.json").read_text()
-    )
+    metrics = read_json(finished[0] / REPORTS / "db_loss/metrics.json")
     one, two = (metrics["seeds"][seed]["macro_f1"] for seed in ("1", "2"))
     assert metrics["mean"]["macro_f1"] == pytest.approx((one + two) / 2)
     assert metrics["std"]["macro_f1"] == pytest.approx(abs(one - two) / 2**0.5)
@@ -71,22 +79,52 @@ def test_metrics_carry_a_seed_axis_with_mean_and_spread(finished):
 
 
 def test_comparison_table_has_a_row_per_loss_best_macro_f1_first(finished):
-    table = pd.read_csv(newest(finished[0] / "data/08_reporting/cwe/probe/comparison.csv"))
+    table = pd.read_csv(newest(finished[0] / REPORTS / "comparison.csv"))
     assert sorted(table["loss"]) == sorted(LOSSES)
     assert table["macro_f1"].is_monotonic_decreasing
 
 
 def test_every_loss_has_intervals_errors_and_a_difference_to_the_reference(finished):
-    folder = finished[0] / "data/08_reporting/cwe/probe"
-    told = json.loads(newest(folder / "uncertainty.json").read_text())
+    folder = finished[0] / REPORTS
+    told = read_json(folder / "uncertainty.json")
     assert set(told["losses"]) == set(LOSSES)
     for loss, metrics in told["losses"].items():
-        mean = json.loads(newest(folder / f"{loss}_loss/metrics.json").read_text())["mean"]
+        mean = read_json(folder / f"{loss}_loss/metrics.json")["mean"]
         assert metrics["micro_f1"]["value"] == mean["micro_f1"]
         assert metrics["micro_f1"]["low"] < mean["micro_f1"] < metrics["micro_f1"]["high"]
         assert (metrics["micro_f1"]["p_holm"] is None) == (loss == told["reference"])
-        errors = json.loads(newest(folder / f"{loss}_loss/errors.json").read_text())
+        errors = read_json(folder / f"{loss}_loss/errors.json")
         assert len(errors["by_frequency_decile"]) == 10
+
+
+def test_every_loss_has_predictions_that_its_metrics_agree_with(finished):
+    project = finished[0]
+    primary = project / "data/03_primary/cwe"
+    split = pd.read_parquet(newest(primary / "splits.parquet"))["split"].to_numpy()
+    label_matrix = sparse.load_npz(newest(primary / "label_matrix.npz"))
+    truth = sparse.csr_array(label_matrix)[split == "test"].toarray()
+    for loss in LOSSES:
+        stored = project / f"data/07_model_output/cwe/probe/{loss}_loss/predictions.safetensors"
+        predictions = Predictions.from_arrays(load_file(newest(stored)))
+        metrics = read_json(project / REPORTS / f"{loss}_loss/metrics.json")
+        assert predictions.primary == metrics["rule"] == "tuned"
+        for seed in ("1", "2"):
+            predicted = predictions.of("test", "tuned", seed).toarray()
+            expected = f1_score(truth, predicted, average="micro")
+            assert metrics["seeds"][seed]["micro_f1"] == pytest.approx(expected), loss
+
+
+def test_soft_zlpr_is_trained_on_soft_targets_and_differs_from_zlpr(finished):
+    project = finished[0]
+    stored = project / "data/05_model_input/cwe/soft_zlpr_loss/soft_targets.safetensors"
+    assert newest(stored).is_file()
+    models = project / "data/06_models/cwe/probe"
+    soft, hard = (
+        load_file(newest(models / f"{loss}_loss/model.safetensors"))
+        for loss in ("soft_zlpr", "zlpr")
+    )
+    assert set(soft) == set(hard)
+    assert any((soft[name] != hard[name]).any() for name in soft)
 
 
 def test_mlflow_has_a_parent_and_a_child_per_loss_and_seed_all_finished(runs):
@@ -118,14 +156,12 @@ def test_child_run_is_tagged_and_carries_flat_parameters(runs):
 
 def test_child_run_mirrors_the_metrics_file_and_the_training_curve(finished, client, runs):
     child = next(run for run in runs if run.info.run_name == "focal_loss seed 1 (cwe, probe)")
-    file = newest(finished[0] / "data/08_reporting/cwe/probe/focal_loss/metrics.json")
-    truth = json.loads(file.read_text())["seeds"]["1"]
-    assert child.data.metrics["test/macro_f1"] == truth["macro_f1"]
-    low, high = (child.data.metrics[f"test/macro_f1_{end}"] for end in ("low", "high"))
-    assert low < high
-    assert {"test/rules/per_label/macro_f1", "validation/rules/top_k/micro_f1"} <= set(
-        child.data.metrics
-    )
+    metrics = read_json(finished[0] / REPORTS / "focal_loss/metrics.json")
+    logged = child.data.metrics
+    assert logged["test/macro_f1"] == metrics["seeds"]["1"]["macro_f1"]
+    assert logged["test/own/macro_f1"] == metrics["own"]["seeds"]["1"]["macro_f1"]
+    assert logged["test/macro_f1_low"] < logged["test/macro_f1_high"]
+    assert {"test/rules/per_label/macro_f1", "validation/rules/top_k/micro_f1"} <= set(logged)
     history = pd.read_parquet(
         newest(finished[0] / "data/06_models/cwe/probe/focal_loss/history.parquet")
     )
@@ -143,47 +179,131 @@ def test_runs_keep_decision_rules_and_the_report(client, runs):
     assert kept == {"comparison.csv", "corpus_table.csv", "report.html", "uncertainty.json"}
 
 
-def test_report_refuses_results_that_differ_in_more_than_the_loss_or_marks_them(finished):
-    kedro = runner_in(finished[0])
-    done = kedro("run", "--env=test", "--pipelines=db_loss", "--params=seeds=1")
-    assert done.returncode == 0, done.stderr
-    done = kedro("run", "--env=test", "--pipelines=report")
-    assert done.returncode != 0
+def test_report_refuses_results_that_differ_in_more_than_the_loss_or_marks_them(
+    finished, monkeypatch
+):
+    invoke = invoker_in(finished[0], monkeypatch)
+    done = invoke("run", "--env=test", "--pipelines=db_loss", "--seeds=1")
+    assert done.exit_code == 0, done.output
+    done = invoke("run", "--env=test", "--pipelines=report")
+    assert done.exit_code != 0
     assert "db: seeds is ['1'], expected ['1', '2']" in " ".join(done.stderr.split())
-    done = kedro("run", "--env=test", "--pipelines=report", "--params=report.mixtures=mark")
-    assert done.returncode == 0, done.stderr
-    folder = finished[0] / "data/08_reporting/cwe/probe"
+    done = invoke("run", "--env=test", "--pipelines=report", "--params=report.on_mismatch=mark")
+    assert done.exit_code == 0, done.output
+    folder = finished[0] / REPORTS
     marked = pd.read_csv(newest(folder / "comparison.csv")).set_index("loss")["differs"].dropna()
     assert list(marked.index) == ["db"]
-    told = json.loads(newest(folder / "uncertainty.json").read_text())["losses"]
+    told = read_json(folder / "uncertainty.json")["losses"]
     assert told["db"]["macro_f1"]["p"] is None
     assert told["focal"]["macro_f1"]["p"] is not None
 
 
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> Path:
+    """A project after `kedro run --losses=bce,db` on a small corpus."""
+    project = make_small_project(tmp_path_factory.mktemp("small") / "project", mlflow_store)
+    with pytest.MonkeyPatch.context() as patch:
+        done = invoker_in(project, patch)("run", "--env=test", "--losses=bce,db", "--seeds=2")
+    assert done.exit_code == 0, done.output
+    (project / "printed.txt").write_text(done.stdout)
+    return project
+
+
+def told_losses(printed: str) -> list[str]:
+    return sorted(re.findall(r"^\| (\w+) +\| \d\.\d{3}", printed, flags=re.MULTILINE))
+
+
+def losses_of_page(project: Path) -> set[str]:
+    """The losses whose rows the comparison on the page has."""
+    page = (project / REPORTS / "latest.html").read_text()
+    return {loss for loss in LOSSES if re.search(rf'data-loss="{loss}"', page)}
+
+
+def test_chosen_losses_are_trained_and_reported_alone(small):
+    assert told_losses((small / "printed.txt").read_text()) == ["bce", "db"]
+    table = pd.read_csv(newest(small / REPORTS / "comparison.csv"))
+    assert sorted(table["loss"]) == ["bce", "db"]
+    assert table["seeds"].tolist() == [2, 2]
+    told = read_json(small / REPORTS / "uncertainty.json")
+    assert told["reference"] == "bce"
+    assert set(told["losses"]) == {"bce", "db"}
+    models = {path.name for path in (small / "data/06_models/cwe/probe").iterdir()}
+    assert models == {"bce_loss", "db_loss"}
+    assert losses_of_page(small) == {"bce", "db"}
+
+
+def test_seeds_are_trained_from_the_first_on(small):
+    metrics = read_json(small / REPORTS / "db_loss/metrics.json")
+    assert list(metrics["seeds"]) == ["1", "2"]
+    model = load_file(newest(small / "data/06_models/cwe/probe/db_loss/model.safetensors"))
+    assert {name.split("/")[0] for name in model} == {"seed_1", "seed_2"}
+
+
+def test_one_chosen_loss_is_its_own_reference(small, monkeypatch):
+    done = invoker_in(small, monkeypatch)("run", "--env=test", "--losses=db")
+    assert done.exit_code == 0, done.output
+    assert told_losses(done.stdout) == ["db"]
+    told = read_json(small / REPORTS / "uncertainty.json")
+    assert (told["reference"], list(told["losses"])) == ("db", ["db"])
+
+
+@pytest.mark.parametrize("rule", ["own", "per_label", "top_k"])
+def test_primary_rule_is_taken_from_stored_scores_on(small, monkeypatch, rule):
+    invoke = invoker_in(small, monkeypatch)
+    words = ["--pipelines=bce_loss", "--from-nodes=bce_loss.fit_rules", "--env=test"]
+    models = small / "data/06_models/cwe/probe/bce_loss/model.safetensors"
+    trained = len(list(models.iterdir()))
+    done = invoke("run", *words, f"--params=primary_rule={rule},num_seeds=2")
+    assert done.exit_code == 0, done.output
+    assert len(list(models.iterdir())) == trained
+    metrics = read_json(small / REPORTS / "bce_loss/metrics.json")
+    assert metrics["rule"] == rule
+    assert metrics["mean"]["micro_f1"] == pytest.approx(metrics["rules"][rule]["test"]["micro_f1"])
+    assert (metrics["own"] is None) == (rule == "own")
+
+
+def test_variants_lie_in_folders_of_their_own(small, monkeypatch):
+    before = sorted((small / REPORTS).rglob("*"))
+    invoke = invoker_in(small, monkeypatch)
+    changes = "recipes.probe.model.hidden_dim=0,min_label_frequency=31"
+    done = invoke("run", "--env=test", "--pipelines=bce_loss", f"--params={changes}")
+    assert done.exit_code == 0, done.output
+    variant = small / "data/08_reporting/cwe-min_label_frequency=31/probe-hidden_dim=0"
+    assert (variant / "bce_loss/metrics.json").is_dir()
+    assert sorted((small / REPORTS).rglob("*")) == before
+
+
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])
-def test_one_loss_runs_by_itself_and_leaves_the_others_alone(project, kedro, flag):
-    done = kedro("run", "--env=test", f"{flag}=db_loss")
-    assert done.returncode == 0, done.stderr
+def test_one_loss_runs_by_itself_and_leaves_the_others_alone(project, invoke, flag):
+    done = invoke("run", "--env=test", f"{flag}=db_loss")
+    assert done.exit_code == 0, done.output
     assert "| db " in done.stdout
     assert [f.name for f in (project / "data/06_models/cwe/probe").iterdir()] == ["db_loss"]
+    reports = {path.name for path in (project / REPORTS / "db_loss").iterdir()}
+    kept = {"metrics.json", "resamples.safetensors", "errors.json", "score_curves.parquet"}
+    assert reports == {*kept, "latest"}
 
 
-def test_same_seed_gives_the_same_files_and_another_seed_another_model(project, kedro):
-    for seed in (1, 1, 2):
-        done = kedro("run", "--env=test", "--pipelines=db_loss", f"--params=seed={seed}")
-        assert done.returncode == 0, done.stderr
+def test_same_seed_gives_the_same_files_in_any_process_and_another_seed_another_model(
+    project, kedro, invoke
+):
+    words = ("run", "--env=test", "--pipelines=db_loss")
+    done = kedro(*words, "--params=seed=1")
+    assert done.returncode == 0, done.stderr
+    for seed in (1, 2):
+        result = invoke(*words, f"--params=seed={seed}")
+        assert result.exit_code == 0, result.output
 
-    def read(file):
+    def read(file: str) -> list[bytes]:
         versions = sorted((project / "data" / file).iterdir())
         return [(version / Path(file).name).read_bytes() for version in versions]
 
     first, second, _ = read("08_reporting/cwe/probe/db_loss/metrics.json")
     assert first == second
+    models = read("06_models/cwe/probe/db_loss/model.safetensors")
     first, second, other = (
         load(model)[f"seed_{seed}/model.layers.1.weight"]
-        for seed, model in zip(
-            (1, 1, 2), read("06_models/cwe/probe/db_loss/model.safetensors"), strict=True
-        )
+        for seed, model in zip((1, 1, 2), models, strict=True)
     )
     assert (first == second).all()
     assert (first != other).any()
@@ -194,16 +314,29 @@ def test_unreachable_tracking_server_costs_a_warning_not_the_run(project, kedro)
         "run", "--env=test", "--pipelines=bce_loss", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
     )
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("WARNING") == 1
+    warnings = [line for line in done.stderr.splitlines() if "WARNING" in line]
+    assert len([line for line in warnings if "training documents for batches" not in line]) == 1
     assert "tracking is off for the rest of this run" in done.stderr
     assert "not tracked" in done.stdout
-    assert (project / "data/08_reporting/cwe/probe/bce_loss/metrics.json").is_dir()
+    assert (project / REPORTS / "bce_loss/metrics.json").is_dir()
 
 
-def test_viz_build_finds_every_parameter_and_each_loss_as_a_namespace(project, kedro):
+@pytest.fixture
+def graph(project, kedro) -> dict[str, Any]:
+    """The graph that Kedro-Viz draws."""
     done = kedro("viz", "build")
     assert done.returncode == 0, done.stderr
-    assert "Cannot find parameter" not in done.stdout + done.stderr
-    graph = json.loads((project / "build/api/main").read_text())
-    modular = {node["name"] for node in graph["nodes"] if node["type"] == "modularPipeline"}
-    assert {f"{loss}_loss" for loss in LOSSES} <= modular
+    for complaint in ("Cannot find parameter", "Circular dependency", "UserWarning"):
+        assert complaint not in done.stdout + done.stderr
+    return json.loads((project / "build/api/main").read_text())
+
+
+def test_viz_shows_stages_first_each_loss_as_a_group_and_layers(graph):
+    groups = graph["modular_pipelines"]
+    assert len(groups["__root__"]["children"]) <= 40
+    losses = {name.split(".")[-1] for name in groups if name.count(".") == 2}
+    assert losses >= {f"{loss}_loss" for loss in LOSSES}
+    ordered = [layer for layer in graph["layers"] if layer]
+    expected = ["raw", "intermediate", "primary", "feature", "model_input", "models"]
+    assert ordered[: len(expected)] == expected
+    assert ordered[-2:] == ["model_output", "reporting"]
