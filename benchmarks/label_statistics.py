@@ -19,7 +19,7 @@ from scipy import sparse
 
 from losslab.data import SPLITS, assign_splits, drop_rare_labels, split_rows
 from losslab.datasets import JSONDataset, SparseMatrixDataset
-from losslab.datasets.validators import check_split_documents, check_targets
+from losslab.datasets.validators import check_label_matrix, check_splits
 from losslab.parameters import FrequencyGroupSettings
 from losslab.pipelines.data.nodes import describe_corpus, encode_label_sets
 from losslab.pipelines.supervision.nodes import compute_label_statistics, count_cooccurrence
@@ -63,9 +63,9 @@ def prepare(parsed: pd.DataFrame, folder: Path) -> None:
     parsed = parsed.assign(labels=label_sets)
     documents = timed("split, stratified", assign_splits, parsed, validation=0.1, test=0.1, seed=0)
     timed("split, by hash", assign_splits, parsed, validation=0.1, test=0.1, by="hash", seed=0)
-    timed("check documents", check_split_documents, documents)
+    timed("check documents", check_splits, documents)
     names, targets = timed("label space, targets", encode_label_sets, documents, "multi")
-    timed("check targets", check_targets, targets)
+    timed("check targets", check_label_matrix, targets)
     statistics, _ = timed(
         "statistics, label table", compute_label_statistics, targets, names, documents, GROUPS
     )

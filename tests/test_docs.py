@@ -86,6 +86,14 @@ def test_the_readme_of_a_pipeline_names_its_nodes_and_no_others(stage):
     assert named & known == nodes_by_stage()[stage]
 
 
+def test_the_architecture_names_every_pipeline():
+    losses = {f"{name}_loss" for name in LOSSES}
+    missing = [
+        name for name in create_registry() if f"`{name}`" not in read("docs/architecture.md")
+    ]
+    assert set(missing) == losses  # which it names as <loss>_loss
+
+
 @every_page
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", read(page)):

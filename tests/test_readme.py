@@ -127,6 +127,14 @@ def test_duration_is_from_the_version_to_the_saved_page(run):
     assert readme.summarize_run(run)["seconds"] == 270
 
 
+def test_a_busy_machine_is_mentioned(copy, run):
+    readme.main(["--run", str(run)])
+    times = re.compile(rf"\({len(MULTI)} losses\)(.*?) \|")
+    assert times.search(copy.read_text())[1] == ""
+    readme.main(["--run", str(run), "--busy"])
+    assert times.search(copy.read_text())[1] == ", on a busy machine"
+
+
 @pytest.mark.parametrize("missing", ["uncertainty.json", "report.html", "training_table.parquet"])
 def test_a_report_that_lacks_a_file_is_refused(run, missing):
     shutil.rmtree(run / missing / NEW)

@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> str | None:
     """Why to exit with 1: ``--check`` found the README out of step."""
     options = _parse(arguments)
     if not (options.check or options.render):
-        summary = summarize_run(options.run)
+        summary = summarize_run(options.run, busy=options.busy)
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
         RESULTS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     current = README.read_text(encoding="utf-8")
@@ -57,13 +57,14 @@ def main(arguments: list[str] | None = None) -> str | None:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--run", type=Path, default=RUN, help="folder of the report")
+    parser.add_argument("--busy", action="store_true", help="the machine had other work meanwhile")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="write nothing, exit 1 on a difference")
     mode.add_argument("--render", action="store_true", help="leave the JSON as it is")
     return parser.parse_args(arguments)
 
 
-def summarize_run(folder: Path) -> Results:
+def summarize_run(folder: Path, *, busy: bool = False) -> Results:
     """What the README says of the newest report in ``folder``; all its files have one version.
 
     Raises:
@@ -84,6 +85,7 @@ def summarize_run(folder: Path) -> Results:
         "version": version,
         **{key: description[key] for key in ("command", "commit", "dirty", "versions")},
         "cores": os.cpu_count(),
+        "busy": busy,
         "seconds": _duration(version, page),
         "test_documents": _test_documents(corpus),
         **{key: uncertainty[key] for key in ("reference", "resamples", "confidence")},
@@ -152,7 +154,7 @@ def _loss_rows(
 def _interval(cell: Results) -> Results:
     """A metric with its interval, and the Holm-corrected p against the reference."""
     return {
-        key: None if cell[key] is None else round(cell[key], 4)
+        key: None if cell[key] is None else round(cell[key], 6)
         for key in ("value", "low", "high", "p", "p_holm")
     }
 
@@ -213,7 +215,7 @@ def _caption(results: Results, shown: int) -> str:
     return (
         f"`{results['command']}`, {shown} of {len(rows)} losses by macro-F1; {which},"
         f" {results['test_documents']} test documents;"
-        f" {_minutes(results['seconds'])} on {results['cores']} cores without a GPU"
+        f" {_minutes(results['seconds'])} on {results['cores']} cores without a GPU{_load(results)}"
         f" (commit `{results['commit'][:7]}`, torch {versions['torch']})."
         " Intervals: bootstrap over test documents."
         " Every loss: [docs/results/cwe_probe.json](docs/results/cwe_probe.json)."
@@ -222,11 +224,15 @@ def _caption(results: Results, shown: int) -> str:
 
 def costs(results: Results) -> str:
     """What commands take, as measured."""
-    run = f"{_minutes(results['seconds'])} ({len(results['losses'])} losses)"
+    run = f"{_minutes(results['seconds'])} ({len(results['losses'])} losses){_load(results)}"
     rows = {results["command"]: run, **OTHER_TIMES}
     lines = [f"| `{command}` | {time} |" for command, time in rows.items()]
     head = f"| command | {results['cores']} cores, no GPU, one seed |"
     return "\n".join([head, "|---|---|", *lines]) + "\n"
+
+
+def _load(results: Results) -> str:
+    return ", on a busy machine" if results["busy"] else ""
 
 
 def _minutes(seconds: int) -> str:

@@ -76,9 +76,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
     @cached_property
     def checked_parameters(self) -> dict[str, Any]:
         """Every parameter, as nodes receive it."""
-        folder = Path(self.conf_source).resolve().parent / "data" / "06_models"
-        failures = folder / self.dataset_folder / self.recipe_folder / "failures"
-        return {**validate_parameters(self._merged), "failures": str(failures)}
+        return validate_parameters(self._merged)
 
     @cached_property
     def raw_folder(self) -> str:

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from losslab.datasets.validators import check_documents, check_split_documents, check_targets
+from losslab.datasets.validators import check_documents, check_label_matrix, check_splits
 
 
 def documents(**changes):
@@ -18,7 +18,7 @@ def documents(**changes):
 
 def test_sound_documents_pass_unchanged():
     table = documents()
-    assert check_split_documents(table) is table
+    assert check_splits(table) is table
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_sound_documents_pass_unchanged():
 )
 def test_faults_in_documents_are_named(table, message):
     with pytest.raises(ValueError, match=message):
-        check_split_documents(table)
+        check_splits(table)
 
 
 def test_documents_need_no_split_before_they_are_split():
@@ -47,4 +47,4 @@ def test_documents_need_no_split_before_they_are_split():
 )
 def test_faults_in_targets_are_named(matrix, message):
     with pytest.raises(ValueError, match=message):
-        check_targets(sparse.csr_array(matrix))
+        check_label_matrix(sparse.csr_array(matrix))

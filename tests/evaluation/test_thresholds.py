@@ -71,7 +71,7 @@ def test_epoch_is_judged_as_the_test_split_is(seed):
     assert judged == {
         "macro_f1": metrics["macro_f1"],
         "micro_f1": metrics["micro_f1"],
-        "accuracy": metrics["subset_accuracy"],
+        "subset_accuracy": metrics["subset_accuracy"],
         "threshold": cut,
     }
 
@@ -125,7 +125,7 @@ def test_accuracy_of_a_single_label_epoch_is_the_usual_one():
     random = np.random.default_rng(1)
     scores, classes = random.random((30, 4)), random.integers(4, size=30)
     judged = judge_epoch(np.eye(4)[classes], scores, grid=GRID, task="single")
-    assert judged["accuracy"] == accuracy_score(classes, scores.argmax(axis=1))
+    assert judged["subset_accuracy"] == accuracy_score(classes, scores.argmax(axis=1))
     assert "threshold" not in judged
 
 

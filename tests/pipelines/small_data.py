@@ -1,6 +1,7 @@
 """A small data set, and a loss taken through its nodes on it."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def run_nodes(
         select_by="macro_f1",
         seed=1,
         num_seeds=2,
-        failures="nowhere",
+        failures=Path("nowhere"),
     )
     scores = training.score(**shared, model=model)
     settings = shared["loss"]

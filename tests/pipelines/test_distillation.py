@@ -1,6 +1,7 @@
 """What a trained baseline teaches: nodes of distillation."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -68,7 +69,7 @@ def baseline():
         select_by="macro_f1",
         seed=3,
         num_seeds=1,
-        failures="nowhere",
+        failures=Path("nowhere"),
     )
     logits = nodes.score_training_documents(**shared, model=trained)
     return SimpleNamespace(

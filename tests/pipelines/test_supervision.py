@@ -15,7 +15,13 @@ from losslab.parameters import (
     SoftLabelSettings,
 )
 from losslab.pipelines.supervision import nodes
-from losslab.supervision import classic_soft_labels, count_words, keyword_soft_labels
+from losslab.supervision import (
+    classic_soft_labels,
+    cooccurrence,
+    count_words,
+    describe_labels,
+    keyword_soft_labels,
+)
 from losslab.supervision.word_counts import WORD
 
 LABELS = ["fruit:apple", "fruit:pear", "pet"]
@@ -33,6 +39,12 @@ def corpus():
     documents = pd.DataFrame({"id": list("abcdef"), "text": texts, "split": splits})
     targets = [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]]
     return documents, sparse.csr_array(np.array(targets, dtype=np.int8))
+
+
+def labels_seen(label_matrix, splits):
+    """Co-occurrence and statistics of the training labels."""
+    train = label_matrix[(splits["split"] == "train").to_numpy()]
+    return cooccurrence(train), describe_labels(train)
 
 
 @pytest.fixture
@@ -124,7 +136,7 @@ def test_label_without_training_documents_has_relevance_0_and_is_counted(
 def test_labels_are_grouped_as_asked(corpus, by, sizes):
     splits, label_matrix = corpus
     settings = LabelGroupSettings(by=by, **GROUPS)
-    membership, table = nodes.group_labels(label_matrix, splits, LABELS, settings)
+    membership, table = nodes.group_labels(*labels_seen(label_matrix, splits), LABELS, settings)
     assert table["labels"].tolist() == sizes
     assert sorted(np.asarray(membership.sum(axis=0)).ravel().tolist(), reverse=True) == sizes
     assert table["occurrences"].sum() == 6  # of the training split
@@ -134,7 +146,7 @@ def test_labels_are_grouped_by_polarity(corpus):
     splits, label_matrix = corpus
     settings = LabelGroupSettings(by="polarity", **GROUPS)
     labels = ["negative", "positive", "very positive"]
-    membership, _ = nodes.group_labels(label_matrix, splits, labels, settings)
+    membership, _ = nodes.group_labels(*labels_seen(label_matrix, splits), labels, settings)
     assert membership.toarray().tolist() == [[1, 0], [0, 1], [0, 1]]
 
 
@@ -142,7 +154,7 @@ def test_listed_groups_are_taken_as_listed(corpus):
     splits, label_matrix = corpus
     listed = {**GROUPS, "groups": {"x": ["fruit:apple", "pet"]}}
     settings = LabelGroupSettings(by="listed", **listed)
-    membership, _ = nodes.group_labels(label_matrix, splits, LABELS, settings)
+    membership, _ = nodes.group_labels(*labels_seen(label_matrix, splits), LABELS, settings)
     assert membership.toarray().tolist() == [[1, 0], [0, 1], [1, 0]]
 
 

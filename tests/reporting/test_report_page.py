@@ -321,7 +321,7 @@ def test_page_gives_the_command_of_each_loss(metrics):
     html = section(page(metrics), "comparison")
     for loss in metrics:
         row = re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
-        assert f"kedro run --pipelines={loss}_loss" in row
+        assert f"kedro run --dataset=cwe --recipe=probe --pipelines={loss}_loss" in row
 
 
 def test_every_plot_has_a_place_on_the_page(metrics):

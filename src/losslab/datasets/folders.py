@@ -1,4 +1,4 @@
-"""Datasets of a folder: raw files of a corpus, and folders that nodes write to."""
+"""Datasets of a folder: raw files of a corpus, and folders that nodes receive as a path."""
 
 import logging
 from pathlib import Path
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class FolderDataset(AbstractDataset[None, Path]):
-    """A folder that nodes write to themselves, such as checkpoints; loads as its path."""
+    """A folder that a node receives as its path: results of earlier runs, failed trainings."""
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
         self._folder = Path(filepath)
@@ -26,7 +26,7 @@ class FolderDataset(AbstractDataset[None, Path]):
 
     def save(self, data: None) -> None:
         """Raise DatasetError: a folder is an input."""
-        raise DatasetError(f"{self._folder} is written by the nodes that load it")
+        raise DatasetError(f"{self._folder} is an input: no node returns a folder")
 
     def _exists(self) -> bool:
         return True

@@ -21,7 +21,7 @@ def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
     return documents
 
 
-def check_split_documents(documents: pd.DataFrame) -> pd.DataFrame:
+def check_splits(documents: pd.DataFrame) -> pd.DataFrame:
     """Validate split documents: each in one of three splits, none of them empty."""
     check_documents(documents)
     _name_rows(f"split not in {SPLITS}", documents, ~documents["split"].isin(SPLITS))
@@ -31,7 +31,7 @@ def check_split_documents(documents: pd.DataFrame) -> pd.DataFrame:
     return documents
 
 
-def check_targets(targets: sparse.csr_array) -> sparse.csr_array:
+def check_label_matrix(targets: sparse.csr_array) -> sparse.csr_array:
     """Validate a label matrix: zeros and ones, at least one label."""
     if targets.shape[1] == 0:
         raise ValueError("no document carries a label")

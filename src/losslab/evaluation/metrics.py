@@ -132,7 +132,7 @@ def _document_metrics(counts: Counts, labels: int) -> dict[str, float]:
         "example_f1_empty_as_zero": metrics["example_f1"],
         "subset_accuracy": mean(fp + fn == 0),
         "hamming_loss": hamming,
-        "accuracy": 1.0 - hamming,
+        "hamming_accuracy": 1.0 - hamming,
     }
 
 

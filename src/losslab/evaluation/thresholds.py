@@ -98,7 +98,7 @@ def judge_epoch(
     tuned = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
     counts, exact = _count_predictions(targets, scores, tuned or {"k": 1})
     metrics = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
-    metrics["accuracy"] = exact / max(len(scores), 1)
+    metrics["subset_accuracy"] = exact / max(len(scores), 1)
     for name, labels in (groups or {}).items():
         part = select_labels(counts, labels)
         metrics[f"{name}_micro_f1"] = micro_f1(part)

@@ -38,7 +38,7 @@ class Loss(nn.Module):
     needs: ClassVar[tuple[Need, ...]] = ()
     """What it takes besides hyperparameters, logits and targets."""
     decision: ClassVar[Decision] = "probability"
-    """Whether its scores are probabilities, cut at 0.5 unless tuned, or have no natural threshold."""
+    """Whether its scores are probabilities, threshold 0.5 unless tuned, or have no natural threshold."""
     accepts_soft_targets: ClassVar[bool] = False
     batchwise: ClassVar[bool] = False
     """Whether its value is a statistic of the batch and no mean over documents."""

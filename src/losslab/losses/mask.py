@@ -15,7 +15,7 @@ from losslab.losses.cross_entropy import pointwise
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
 
-MASK = "MaskLoss"
+MASK = "Liu et al., MaskLoss: A Regularizing Loss by Masking Similar Labels"
 
 
 class _MaskLoss(RandomLoss):

@@ -14,7 +14,7 @@ from losslab.losses.base import Context, Loss, Task, check_task
 from losslab.losses.divergence import softmax_divergence
 from losslab.losses.hyperparameters import Option
 
-KWLS = "Liu et al. 2022, KWLS: keyword-based label smoothing"
+KWLS = "Liu et al. 2022, Label Smoothing for Text Mining (KWLS)"
 
 
 class _SoftTargetLoss(Loss):

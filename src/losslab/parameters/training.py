@@ -114,5 +114,5 @@ class Recipe(Settings):
     training: TrainingSettings
 
 
-SelectBy = Literal["macro_f1", "micro_f1", "accuracy"]
-"""The validation metric of the best epoch."""
+SelectBy = Literal["macro_f1", "micro_f1", "subset_accuracy"]
+"""The validation metric of the best epoch; on single-label data subset accuracy is accuracy."""

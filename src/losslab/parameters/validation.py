@@ -1,5 +1,6 @@
 """Every parameter of the project in one model, and errors that name what is wrong."""
 
+import logging
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, get_args
@@ -24,6 +25,7 @@ from losslab.parameters.supervision import (
 )
 from losslab.parameters.training import Recipe, SelectBy
 
+logger = logging.getLogger(__name__)
 Whole = Annotated[int, Field(ge=1, strict=True)]
 
 
@@ -123,6 +125,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     values["recipe"] = recipes[checked.recipe]
     if checked.losses and checked.report.reference not in checked.losses:
         values["report"]["reference"] = checked.losses[0]
+        logger.info("report.reference: %s, the first of the losses", checked.losses[0])
     for name in LOSSES:
         values[namespace(name)] = {"name": name, "options": values[namespace(name)]}
     return values

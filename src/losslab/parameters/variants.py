@@ -27,7 +27,7 @@ def variant_name(
     >>> variant_name("cmu_movie", {"corpus": {"part": "title"}}, {}, ["corpus"])
     'cmu_movie-part=title'
     >>> variant_name("own", {"corpus": {"file": "in/my.csv"}}, {}, ["corpus"])
-    'own-my'
+    'own-in_my'
     >>> variant_name("cwe", {"seed": 2}, {"seed": 1}, ["corpus"])
     'cwe'
     """
@@ -59,8 +59,8 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _part(key: str, value: Any) -> str:
     if key == "corpus.file":
-        return _slug(PurePath(str(value)).stem)
-    return f"{key.rpartition('.')[2]}={_slug(str(value))}"
+        return _slug(str(PurePath(str(value)).with_suffix("")))
+    return f"{key.removeprefix('corpus.').removeprefix('model.')}={_slug(str(value))}"
 
 
 def _slug(text: str) -> str:

@@ -22,9 +22,12 @@ MAX_PAIRS = 12
 
 
 def loss_rows(
-    comparison: pd.DataFrame, standings: pd.DataFrame, facts: pd.DataFrame
+    comparison: pd.DataFrame, standings: pd.DataFrame, facts: pd.DataFrame, command: str
 ) -> list[dict[str, Any]]:
-    """A row per loss of the comparison: names, family, and a cell per column."""
+    """A row per loss of the comparison: names, family, and a cell per column.
+
+    ``command`` chooses dataset and recipe; each loss adds its pipeline.
+    """
     by_metric = {key: rows.set_index("loss") for key, rows in standings.groupby("metric")}
     several, reasons = len(comparison) > 1, incomparable_losses(comparison)
     rows = []
@@ -34,7 +37,7 @@ def loss_rows(
             key: _metric_cell(by_metric[key].loc[loss], record, key, several) for key in COLUMNS
         }
         cells |= {key: _fact_cell(record, key) for key in FACTS}
-        cells["command"]["text"] = f"kedro run --pipelines={loss}_loss"
+        cells["command"]["text"] = f"{command} --pipelines={loss}_loss"
         rows.append(
             {"loss": loss, **_describe(loss), "differs": reasons.get(loss, ""), "cells": cells}
         )

@@ -107,7 +107,7 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         run=run,
         corpus=corpus,
         results=results,
-        **_tables(results),
+        **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
         columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
         shown=SHOWN_COLUMNS,
         definitions={**METRICS, **TERMS},
@@ -130,10 +130,10 @@ def _plots_by_topic() -> dict[str, dict[str, Plot]]:
     return topics
 
 
-def _tables(results: ResultPart) -> dict[str, Any]:
+def _tables(results: ResultPart, command: str) -> dict[str, Any]:
     """What the sections on results show."""
     losses = results.comparison["loss"].tolist()
-    rows = loss_rows(results.comparison, results.standings, results.facts)
+    rows = loss_rows(results.comparison, results.standings, results.facts, command)
     rules = tabulate_rules({}) if results.rules is None else results.rules
     return {
         "rows": rows,

@@ -34,6 +34,7 @@ def record_conditions() -> Pipeline:
                 name="record_conditions",
             )
         ],
+        tags=["evaluation"],
     )
 
 

@@ -95,7 +95,12 @@ def _figure_nodes() -> list[Node]:
         Node(
             nodes.draw_corpus,
             ["splits", "label_matrix", "label_table", "label_cooccurrence", "label_space"],
-            [f"corpus_{name}_figure" for name in CORPUS_PLOTS],
+            [
+                "corpus_long_tail_figure",
+                "corpus_cooccurrence_map_figure",
+                "corpus_labels_per_document_figure",
+                "corpus_document_lengths_figure",
+            ],
             name="draw_corpus",
         ),
         Node(

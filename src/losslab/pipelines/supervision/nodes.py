@@ -142,21 +142,23 @@ def smooth_zlpr_targets(
 
 
 def group_labels(
-    label_matrix: sparse.csr_array,
-    splits: pd.DataFrame,
+    label_cooccurrence: sparse.csr_array,
+    label_statistics: dict[str, Any],
     label_space: list[str],
     settings: LabelGroupSettings,
 ) -> tuple[sparse.csr_array, pd.DataFrame]:
     """Labels x groups, and a table of the groups."""
-    train = label_matrix[split_rows(splits, "train")]
-    found = _find_groups(label_space, train, settings)
-    groups = complete_groups(found, label_space, f"label_groups.by: {settings.by}")
-    frequencies = dict(zip(label_space, train.sum(axis=0).tolist(), strict=True))
+    groups = complete_groups(
+        _find_groups(label_space, label_cooccurrence, settings),
+        label_space,
+        f"label_groups.by: {settings.by}",
+    )
+    frequencies = dict(zip(label_space, label_statistics["frequencies"], strict=True))
     return group_membership(groups, label_space), tabulate_groups(groups, frequencies)
 
 
 def _find_groups(
-    labels: list[str], train: sparse.csr_array, settings: LabelGroupSettings
+    labels: list[str], cooccurrences: sparse.csr_array, settings: LabelGroupSettings
 ) -> dict[str, list[str]]:
     match settings.by:
         case "prefix":
@@ -167,6 +169,6 @@ def _find_groups(
             return group_by_polarity(labels)
         case "communities":
             options = settings.model_dump(include={"seed", "resolution"})
-            return group_by_communities(labels, cooccurrence(train), **options)
+            return group_by_communities(labels, cooccurrences, **options)
         case _:
             return settings.groups or {}

@@ -23,7 +23,7 @@ def create_pipeline() -> Pipeline:
             ),
             Node(
                 nodes.group_labels,
-                ["label_matrix", "splits", "label_space", "params:label_groups"],
+                ["label_cooccurrence", "label_statistics", "label_space", "params:label_groups"],
                 ["label_groups", "label_group_table"],
                 name="group_labels",
             ),

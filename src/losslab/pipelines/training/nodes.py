@@ -28,7 +28,7 @@ def train(
     task: str,
     seed: int,
     num_seeds: int,
-    failures: str,
+    failures: Path,
     groups: Any = None,
     **context: Any,
 ) -> tuple[Arrays, pd.DataFrame]:
@@ -50,7 +50,7 @@ def train(
     rows = {name: split_rows(splits, name) for name in ("train", "validation")}
     ids = splits["id"].to_numpy()
     data = TrainingData(features, label_matrix, **rows, ids=ids, groups=groups, context=context)
-    return run_seeds(job, data, range(seed, seed + num_seeds), Path(failures, loss.name))
+    return run_seeds(job, data, range(seed, seed + num_seeds), failures / loss.name)
 
 
 def grid_values(loss: LossSettings, grid: ThresholdGrid) -> tuple[float, ...] | None:

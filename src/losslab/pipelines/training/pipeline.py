@@ -40,7 +40,7 @@ def create_pipeline(loss: str) -> Pipeline:
                     "task": "params:task",
                     "seed": "params:seed",
                     "num_seeds": "params:num_seeds",
-                    "failures": "params:failures",
+                    "failures": "failures",
                     **extra,
                 },
                 [f"{name}_model", f"{name}_history"],
