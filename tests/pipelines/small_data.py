@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from pathlib import Path
 from typing import Any
 
 import numpy as np
