@@ -117,3 +117,18 @@ def test_unsound_json_lines_are_set_aside(tmp_path):
         "field 'labels': expected a string, found \"{'a': 1}\"",
         "empty text",
     ]
+
+
+def test_file_without_rows_is_refused(tmp_path):
+    (tmp_path / "mine.csv").write_text("text,labels\n")
+    with pytest.raises(CorpusError, match=r"mine\.csv has no rows"):
+        read_csv(tmp_path, file="mine.csv")
+
+
+def test_labels_that_hold_another_separator_are_warned_of(tmp_path, caplog):
+    (tmp_path / "mine.csv").write_text("text,labels\none,a|b\ntwo,b|c\nthree,c\n")
+    read_csv(tmp_path, file="mine.csv")
+    assert "2 of 3 labels contain '|': corpus.separator='|'?" in caplog.text
+    caplog.clear()
+    read_csv(tmp_path, file="mine.csv", separator="|")
+    assert not caplog.text

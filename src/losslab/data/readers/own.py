@@ -4,6 +4,7 @@ Labels are a JSON list or a separated list in one column, or one-hot in one colu
 """
 
 import json
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -35,6 +36,8 @@ ONE_HOT = {
     "": False,
 }
 
+OTHER_SEPARATORS = ("|", ";")
+logger = logging.getLogger(__name__)
 Columns = str | Annotated[list[str], Field(min_length=1)]
 Separator = Annotated[str, Field(min_length=1)]
 
@@ -79,7 +82,7 @@ def read_csv(
     """
     layout = Layout(text, labels, separator, split, id)
     path = _resolve(folder, file)
-    return _collect(folder, csv_records(path, layout.columns), layout)
+    return _collect(folder, path, csv_records(path, layout.columns), layout)
 
 
 def read_jsonl(
@@ -94,7 +97,8 @@ def read_jsonl(
 ) -> Corpus:
     """Read JSON lines; the options are those of ``read_csv``."""
     layout = Layout(text, labels, separator, split, id)
-    return _collect(folder, json_lines(_resolve(folder, file)), layout)
+    path = _resolve(folder, file)
+    return _collect(folder, path, json_lines(path), layout)
 
 
 def split_labels(cell: Any, separator: str) -> list[str]:
@@ -122,7 +126,7 @@ def _resolve(folder: Path, file: str) -> Path:
     raise CorpusError(f"{file} is neither in {folder} nor in {Path.cwd()}; give its path")
 
 
-def _collect(folder: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
+def _collect(folder: Path, path: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
     def document(location: SourceLocation, record: Mapping[str, Any]) -> Document:
         for name in layout.columns:
             if name not in record:
@@ -133,7 +137,26 @@ def _collect(folder: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
 
     collector = Collector(folder)
     collector.gather(rows, document)
-    return collector.corpus()
+    corpus = collector.corpus()
+    if corpus.documents.empty and corpus.rejected.empty:
+        raise CorpusError(f"{path} has no rows: expected a document on each")
+    _warn_of_separator(corpus, layout)
+    return corpus
+
+
+def _warn_of_separator(corpus: Corpus, layout: Layout) -> None:
+    """Labels that all lack the separator, while many hold another one, were hardly separated."""
+    labels = {label for labels in corpus.documents["labels"] for label in labels}
+    for other in OTHER_SEPARATORS:
+        holding = sum(other in label for label in labels)
+        if other != layout.separator and holding > len(labels) / 2:
+            logger.warning(
+                "%d of %d labels contain '%s': corpus.separator='%s'?",
+                holding,
+                len(labels),
+                other,
+                other,
+            )
 
 
 def _labels(record: Mapping[str, Any], layout: Layout) -> list[str]:
