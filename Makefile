@@ -1,6 +1,6 @@
 # make run        set up, run every loss on the built-in corpus, show the comparison
 # make test       set up, lint, type-check, run all tests
-# make test-fast  set up, run the tests that start no command and no browser and read no real data
+# make test-fast  set up, run the tests without whole pipelines, processes, browser or real data
 PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)

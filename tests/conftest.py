@@ -17,6 +17,7 @@ from kedro.framework.startup import bootstrap_project
 
 # Started in the background, we would ignore Ctrl-C, and so would every command a test interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when imported: an unknown encoder is not asked for
 
 ROOT = Path(__file__).parents[1]
 REAL_DATA = os.environ.get("LOSSLAB_MIRROR")
@@ -53,7 +54,7 @@ def command(*words: str) -> list[str]:
 def environment(**extra: str) -> dict[str, str]:
     """The machine's environment without what would lead a run elsewhere."""
     kept = {k: v for k, v in os.environ.items() if k not in ("MLFLOW_TRACKING_URI", "KEDRO_ENV")}
-    return {**kept, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", **extra}
+    return {**kept, "OMP_NUM_THREADS": "1", **extra}
 
 
 def make_project(folder: Path) -> Path:
@@ -139,7 +140,6 @@ def invoker_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     for name in ("LOSSLAB_MIRROR", "KEDRO_ENV"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project}/mlflow.db")
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.chdir(project)
     bootstrap_project(project)
     return lambda *words: CliRunner().invoke(cli, words)

@@ -258,6 +258,7 @@ def test_fetch_goes_on_after_a_dataset_that_failed(invoke):
     assert "cwe: comes with the package cwe2" in result.output
 
 
+@pytest.mark.slow
 def test_cross_validation_runs_every_fold_and_compares_losses_over_them(project, invoke):
     chosen = "--pipelines=bce_loss,db_loss"
     done = invoke("cross-validate", "--env=test", chosen, "--folds=2", "--params=split.seed=3")
@@ -283,6 +284,6 @@ def test_cross_validation_leaves_selected_nodes_out_of_its_last_pipeline(invoke,
     assert done.exit_code == 0, done.output
     *folds, last = calls
     assert [call["params"]["split"]["fold"] for call in folds] == [1, 2]
-    assert {tuple(call["to_nodes"]) for call in folds} == {("modelling.pointwise.bce_loss.train",)}
+    assert all(call["to_nodes"][0].endswith(".bce_loss.train") for call in folds)
     assert (last["pipelines"], list(last["to_nodes"])) == (["meta_analysis"], [])
     assert "split" not in last["params"]

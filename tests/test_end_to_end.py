@@ -25,6 +25,8 @@ from losslab.evaluation import Predictions
 from losslab.parameters import losses_for_task
 from losslab.reporting.plots import CORPUS_PLOTS, RESULT_PLOTS
 
+pytestmark = pytest.mark.slow
+
 LOSSES = losses_for_task("multi")
 REPORTS = "data/08_reporting/cwe/probe"
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,8 @@ INTERRUPT = Node(interrupt, "model", None, name="interrupt")
 
 
 @pytest.fixture
-def store(tmp_path) -> str:
-    return f"sqlite:///{tmp_path}/mlflow.db"
+def store(tmp_path, mlflow_store) -> str:
+    return f"sqlite:///{shutil.copy(mlflow_store, tmp_path)}"
 
 
 @pytest.fixture(autouse=True)

@@ -64,6 +64,7 @@ def test_a_model_of_words_trains_in_two_processes_with_one_command(project, kedr
     assert metrics["seeds"]["1"]["epochs"] == 2
 
 
+@pytest.mark.slow
 def test_losses_for_one_label_are_compared_and_a_label_without_training_documents_stops_none(
     project, invoke
 ):
@@ -84,6 +85,7 @@ def test_losses_for_one_label_are_compared_and_a_label_without_training_document
     assert (relevance[:, labels.index("printer")] > 0).any()
 
 
+@pytest.mark.slow
 def test_label_without_training_documents_stops_no_multi_label_loss(project, invoke, caplog):
     write_csv(project / "tickets.csv", with_unseen_label(make_rows()))
     params = f"{COLUMNS},corpus.split=split,{SHORT},report.resamples=100"

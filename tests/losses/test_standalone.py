@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # processes of their own
+
 ROOT = Path(__file__).parents[2]
 TRAIN = """
 import torch

@@ -11,6 +11,8 @@ import pytest
 
 from losslab.losses import LOSSES
 
+pytestmark = pytest.mark.slow  # processes of their own
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "using_the_losses.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.M)
