@@ -1,12 +1,14 @@
-# make run   set up, run every loss on the built-in corpus, show the comparison
-# make test  set up, lint, type-check, run all tests
+# make run        set up, run every loss on the built-in corpus, show the comparison
+# make test       set up, lint, type-check, run all tests
+# make test-fast  set up, run the tests that start no command and no browser and read no real data
 PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # torch picks one thread per core; the tests run several processes
 TEST_WORKERS ?= 2
+PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test lint lock viz mlflow clean
+.PHONY: run test test-fast lint lock viz mlflow clean
 run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
@@ -19,7 +21,10 @@ run: .venv/installed
 	touch $@
 
 test: .venv/installed lint
-	pytest -n $(TEST_WORKERS) --dist loadfile --cov --cov-report=term
+	$(PYTEST) --cov --cov-report=term
+
+test-fast: .venv/installed
+	$(PYTEST) -m "not slow"
 
 lint: .venv/installed
 	ruff check

@@ -6,8 +6,10 @@ import yaml
 from conftest import ROOT
 
 from losslab.parameters import Recipe
+from losslab.parameters.validation import extend_recipes
 
-RECIPES = yaml.safe_load((ROOT / "conf/base/parameters_training.yml").read_text())["recipes"]
+CONF = yaml.safe_load((ROOT / "conf/base/parameters_training.yml").read_text())
+RECIPES = extend_recipes(CONF["recipes"])
 
 
 def read_recipe(name: str, model: dict[str, Any] | None = None, **training: Any) -> Recipe:

@@ -192,8 +192,8 @@ def folders(*args, **options) -> tuple[str, str]:
         ("cmu_movie", {"corpus": {"part": "title"}}, ("cmu_movie-part=title", "probe")),
         ("cmu_movie", {"corpus": {"part": "abstract"}}, ("cmu_movie", "probe")),
         ("cwe", {"min_label_frequency": 5}, ("cwe-min_label_frequency=5", "probe")),
-        ("cwe", {"split": {"folds": 4, "fold": 2}}, ("cwe-folds=4", "probe")),
-        ("cwe", {"undersample": {"ratio": 10}}, ("cwe-ratio=10", "probe")),
+        ("cwe", {"split": {"folds": 4, "fold": 2}}, ("cwe-split.folds=4", "probe")),
+        ("cwe", {"undersample": {"ratio": 10}}, ("cwe-undersample.ratio=10", "probe")),
         ("cwe", {"seed": 4, "num_seeds": 2, "losses": ["db"]}, ("cwe", "probe")),
         (
             "cwe",
@@ -202,7 +202,7 @@ def folders(*args, **options) -> tuple[str, str]:
         ),
         ("cwe", {"recipes": {"probe": {"model": {"hidden_dim": 256}}}}, ("cwe", "probe")),
         ("cwe", {"recipes": {"probe": {"training": {"epochs": 1}}}}, ("cwe", "probe")),
-        ("own", {"corpus": {"file": "in/tickets.csv"}}, ("own-tickets", "probe")),
+        ("own", {"corpus": {"file": "in/tickets.csv"}}, ("own-in_tickets", "probe")),
     ],
     ids=str,
 )

@@ -68,6 +68,8 @@ def test_report_is_versioned_self_contained_and_linked_to_latest(finished):
     assert not re.search(r"<(script|link)[^>]+(src|href)=", page)
     for part in (*RESULT_PLOTS, *CORPUS_PLOTS):
         assert f'id="{part}"' in page
+    assert 'href="../soft_labels/soft_labels.html"' in page
+    assert (folder / "../soft_labels/soft_labels.html").is_file()
 
 
 def test_metrics_carry_a_seed_axis_with_mean_and_spread(finished):
@@ -230,6 +232,7 @@ def test_chosen_losses_are_trained_and_reported_alone(small):
     models = {path.name for path in (small / "data/06_models/cwe/probe").iterdir()}
     assert models == {"bce_loss", "db_loss"}
     assert losses_of_page(small) == {"bce", "db"}
+    assert "soft_labels.html" not in (small / REPORTS / "latest.html").read_text()
 
 
 def test_seeds_are_trained_from_the_first_on(small):

@@ -14,7 +14,7 @@ from losslab.supervision import load_soft_labels
 TOPICS = ["printer", "network", "login", "screen"]
 COLUMNS = "corpus.file=tickets.csv,corpus.text=body,corpus.labels=tags"
 SHORT = "recipes.probe.model.max_length=16,recipes.probe.training.epochs=2"
-FOLDER = "own-tickets"
+FOLDER = "own-tickets-text=body-labels=tags"
 
 
 def make_rows(several: bool = True) -> list[list[str]]:

@@ -36,7 +36,7 @@ STAGES = (
     "report",
     "meta_analysis",
 )
-UNVERSIONED = {"raw_files", "reports", "corpora", "paper_tables", "results"}
+UNVERSIONED = {"raw_files", "failures", "reports", "corpora", "paper_tables", "results"}
 
 
 @pytest.fixture(scope="module", params=["multi", "single"])
@@ -65,7 +65,7 @@ def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipeli
         return
     pipeline = pipelines[namespace(loss)]
     free = {name for name in pipeline.inputs() if not name.startswith("params:")}
-    assert free == {"raw_files"}
+    assert free == {"raw_files", "failures"}
     own = {"metrics", "resamples", "errors", "score_curves"}
     assert {f"{namespace(loss)}_{name}" for name in own} <= pipeline.outputs()
     assert f"{namespace(loss)}_predictions" in pipeline.datasets()

@@ -168,7 +168,7 @@ def test_the_answer_has_the_best_and_the_reference_and_says_how_sure(run):
     assert shown == [*MULTI[:10], MULTI[20]]
     assert f"better than `{MULTI[20]}` (paired bootstrap, Holm): none" in answer
     assert f"significantly worse: `{MULTI[-1]}`." in answer
-    assert "One seed" in answer
+    assert "one seed" in answer
 
 
 def test_several_seeds_are_not_called_one(tmp_path, run):

@@ -261,8 +261,9 @@ def _advice(results: Results, reference: str) -> str:
     if max(row["seeds"] for row in results["losses"]) > 1:
         return "Intervals overlap widely: read the order as a tendency."
     return (
-        "One seed on a small test split: read the order as a tendency,"
-        " and run `--seeds=3` or `kedro cross-validate` on your own data before you choose."
+        f"So start from `{reference}`, compare three to five losses on your own data with `--seeds=3` or"
+        " `kedro cross-validate`, and read the order above as a tendency: one seed, a small test split,"
+        " and the best of many is always a little lucky."
     )
 
 

@@ -11,6 +11,7 @@ import yaml
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import settings
 from kedro.io import DatasetError
+from kedro.io.core import VersionNotFoundError
 from kedro.pipeline import Pipeline
 from kedro.utils import find_kedro_project
 
@@ -34,6 +35,9 @@ NOTHING_SELECTED: dict[str, Any] = {
     **dict.fromkeys(("from_inputs", "to_outputs"), ()),
 }
 """The options that select a part of a pipeline, left out."""
+
+REPORTING = {"__default__", "modelling", "report", "meta_analysis"}
+"""Pipelines that follow ``--losses``; ``cross-validate`` ends with the last."""
 
 kedro_run.hidden = True  # `run` below takes its place
 
@@ -105,6 +109,11 @@ def _explain_errors(action: Callable[[], Any]) -> Any:
     """A user's mistake is one line; anything else is ours and keeps its traceback."""
     try:
         return action()
+    except VersionNotFoundError as error:
+        dataset = str(error).partition(":")[0]
+        raise click.ClickException(
+            f"no {dataset} was saved so far: run the pipeline that makes it, or report on fewer --losses"
+        ) from error
     except (LosslabError, DatasetError) as error:
         raise click.ClickException(str(error)) from error
     except ModuleNotFoundError as error:
@@ -190,6 +199,10 @@ def _resolve_names(options: dict[str, Any]) -> None:
     registry = create_registry(task, parameters["losses"])
     chosen = options["pipelines"] or ["__default__"]
     _check("pipeline", chosen, registry)
+    if parameters["losses"] and not set(chosen) & REPORTING:
+        raise click.ClickException(
+            f"--losses chooses what a report compares, {', '.join(chosen)} makes none: leave out one"
+        )
     _check_task(chosen, task)
     pipeline = sum((registry[name] for name in chosen), Pipeline([]))
     nodes = pipeline.nodes

@@ -107,7 +107,8 @@ class LosslabConfigLoader(OmegaConfigLoader):
     def _files(self) -> dict[str, Any]:
         """The parameters of base, dataset and environment, in this order."""
         if self.dataset not in self.datasets:
-            raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets))
+            hint = f"; a dataset is a file conf/{DATASETS}/<name>.yml"
+            raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets) + hint)
         environment = self.env or self.default_run_env
         layers: list[Any] = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
         if environment != self.base_env:

@@ -98,7 +98,7 @@ def test_reference_of_the_report_is_the_first_loss_where_the_usual_one_is_not_tr
         ({"ce_count_loss": {"per_label": 3}}, "per_label must be true or false, got 3"),
         ({"bce_loss": {"gamma": 1}}, "unknown parameter 'bce_loss.gamma'"),
         ({"kwls_loss": {"task": "single"}}, "unknown parameter 'kwls_loss.task'"),
-        ({"recipe": "prob"}, "unknown recipe 'prob'; did you mean 'probe'\\? choose from bert, "),
+        ({"recipe": "prob"}, "unknown recipe 'prob'; did you mean 'probe'\\?"),
         ({"recipes": {"mine": {"extends": "minlm"}}}, "'minlm'; did you mean 'minilm'"),
         ({"losses": ["bec"]}, "unknown loss 'bec'; did you mean 'bce'"),
         ({"losses": ["ce"]}, "losses: ce does not fit multi-label data"),

@@ -38,6 +38,8 @@ class Evaluated:
     predictions: Predictions
     metrics: dict[str, Any]
     label_matrix: sparse.csr_array
+    results: dict[str, Any]
+    """What a report needs of a loss."""
 
 
 def make_data() -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +48,11 @@ def make_data() -> tuple[np.ndarray, np.ndarray]:
     features = random.normal(size=(120, 6)).astype(np.float32)
     targets = (features[:, :4] + 0.5 * random.normal(size=(120, 4)) > 0.3).astype(np.int8)
     return features, targets
+
+
+def make_splits() -> pd.DataFrame:
+    ids = np.arange(120).astype(str)
+    return pd.DataFrame({"id": ids, "text": [f"text {name}" for name in ids], "split": SPLIT})
 
 
 def loss_settings(loss: str) -> LossSettings:
@@ -67,7 +74,7 @@ def run_nodes(
         rows = np.flatnonzero(permute == SPLIT)
         targets[rows] = targets[np.random.default_rng(1).permutation(rows)]
     matrix = sparse.csr_array(targets)
-    splits = pd.DataFrame({"id": np.arange(120).astype(str), "split": SPLIT})
+    splits = make_splits()
     statistics = describe_labels(sparse.csr_array(targets[SPLIT == "train"]))
     statistics["groups"] = frequency_groups(statistics["frequencies"])
     shared = {
@@ -92,7 +99,7 @@ def run_nodes(
     settings = shared["loss"]
     rules = evaluation.fit_rules(settings, scores, matrix, splits, GRID, task, primary_rule)
     predictions = evaluation.predict_labels(scores, rules)
-    metrics, _ = evaluation.evaluate(
+    metrics, resamples = evaluation.evaluate(
         settings,
         scores,
         predictions,
@@ -104,5 +111,15 @@ def run_nodes(
         {"data": {"targets": "0"}},
         REPORT,
     )
+    labels = list("abcd")[: targets.shape[1]]
+    groups = sparse.csr_array(np.eye(len(labels), dtype=np.int8))
+    results = evaluation.collect_results(
+        metrics,
+        resamples,
+        history,
+        evaluation.draw_score_curves(settings, scores, predictions, matrix, splits),
+        evaluation.find_errors(predictions, matrix, splits, labels, statistics, groups),
+        predictions,
+    )
     shown = history.filter(regex="loss|validation|epoch")
-    return Evaluated(model, shown, scores, rules, predictions, metrics, matrix)
+    return Evaluated(model, shown, scores, rules, predictions, metrics, matrix, results)

@@ -67,6 +67,16 @@ def tfidf_labels(splits, label_matrix):
     return nodes.smooth_by_words(by_document, by_label, counts, splits), by_label
 
 
+def group(corpus, labels=LABELS, **settings):
+    splits, label_matrix = corpus
+    none = FrequencyGroupSettings(head_min=None, tail_max=None)
+    statistics, _ = nodes.compute_label_statistics(label_matrix, labels, splits, none)
+    together = nodes.count_cooccurrence(label_matrix, splits)
+    return nodes.group_labels(
+        together, statistics, labels, LabelGroupSettings(**{**GROUPS, **settings})
+    )
+
+
 def test_statistics_are_those_of_training_documents(corpus):
     splits, label_matrix = corpus
     groups = FrequencyGroupSettings(head_min=None, tail_max=None)

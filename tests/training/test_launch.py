@@ -24,6 +24,8 @@ from losslab.training.distributed import cpu_threads
 from losslab.training.events import EpochEnded, TrainingStarted, listening
 from losslab.training.job import TrainingData, TrainingJob, describe_job, run_job
 
+pytestmark = pytest.mark.slow  # every training starts processes
+
 ROWS, LABELS = 95, 4  # in batches of 19: no two processes can share them evenly
 
 

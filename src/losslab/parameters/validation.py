@@ -85,7 +85,7 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if reader not in READERS:
         raise ParameterError(did_you_mean("reader", reader, READERS))
     model = parameter_model(reader)
-    recipes = _extend_recipes(parameters.get("recipes") or {})
+    recipes = extend_recipes(parameters.get("recipes") or {})
     filled = {**{namespace(name): {} for name in LOSSES}, **parameters, "recipes": recipes}
     try:
         checked = model.model_validate(filled)
@@ -94,17 +94,23 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return _resolve(checked)
 
 
-def _extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
-    """Recipes by name; one that ``extends`` another holds what differs from it."""
-    named: dict[str, Any] = {}
-    for name, recipe in recipes.items():
-        own = dict(recipe)
-        parent = own.pop("extends", None)
-        if parent is not None and parent not in recipes:
-            raise ParameterError(did_you_mean(f"recipes.{name}.extends", str(parent), recipes))
-        base = recipes[parent] if parent else {}
-        named[name] = {**_merge(base, own), "name": name}
-    return named
+def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
+    """Recipes by name, complete; one that ``extends`` another holds what differs from it."""
+    return {name: {**_extended(name, recipes), "name": name} for name in recipes}
+
+
+def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] = ()) -> Any:
+    """A recipe with what its parent, and that one's, sets."""
+    own = dict(recipes[name])
+    parent = own.pop("extends", None)
+    if parent is None:
+        return own
+    chain = (*children, name)
+    if parent not in recipes:
+        raise ParameterError(did_you_mean(f"recipes.{name}.extends", str(parent), recipes))
+    if parent in chain:
+        raise ParameterError(f"recipes.{name}.extends: {' extends '.join([*chain, parent])}")
+    return _merge(_extended(parent, recipes, chain), own)
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -138,6 +144,8 @@ def _explain(fault: Any, model: type[BaseModel]) -> str:
     if fault["type"] == "extra_forbidden":
         prefix = "".join(f"{part}." for part in shown[:-1])
         known = [f"{prefix}{field}" for field in _fields(model, path[:-1])]
+        if shown[0] == "recipes" and len(shown) == 3:
+            known = [*known, f"{prefix}extends"]
         return did_you_mean("parameter", name, known)
     if fault["type"] in ("literal_error", "union_tag_invalid"):
         context = fault["ctx"]
@@ -145,6 +153,8 @@ def _explain(fault: Any, model: type[BaseModel]) -> str:
         choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
         chosen = context.get("tag", fault["input"])
         return did_you_mean(f"{name}.kind" if "tag" in context else name, str(chosen), choices)
+    if fault["type"] == "union_tag_not_found":
+        return f"parameter '{name}.kind' is not set: set it, or have the recipe extend another"
     if fault["type"] == "missing":
         return f"parameter '{name}' is not set"
     if fault["type"] == "value_error":

@@ -12,12 +12,12 @@ from mlflow.tracking import MlflowClient
 KEY = "losses"
 COLUMNS = (
     "tags.`loss`",
+    "metrics.`test/macro_f1`",
+    "metrics.`test/micro_f1`",
+    "metrics.`test/tail/macro_f1`",
+    "tags.`seed`",
     "tags.`dataset`",
     "tags.`recipe`",
-    "tags.`seed`",
-    "metrics.`test/micro_f1`",
-    "metrics.`test/macro_f1`",
-    "metrics.`test/tail/macro_f1`",
 )
 
 

@@ -1,0 +1,129 @@
+"""The nodes that compare losses and render the page."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from losslab.errors import IncomparableError
+from losslab.parameters import FrequencyGroupSettings
+from losslab.pipelines.reporting import nodes
+from losslab.pipelines.supervision.nodes import compute_label_statistics
+
+from .small_data import REPORT, make_data, make_splits, run_nodes
+
+LABELS = list("abcd")
+DATA = {"targets": "0"}
+
+
+@pytest.fixture(scope="module")
+def evaluated():
+    return {loss: run_nodes(make_data(), loss) for loss in ("bce", "db")}
+
+
+@pytest.fixture(scope="module")
+def results(evaluated):
+    return {loss: done.results for loss, done in evaluated.items()}
+
+
+@pytest.fixture(scope="module")
+def label_matrix(evaluated):
+    return evaluated["bce"].label_matrix
+
+
+@pytest.fixture(scope="module")
+def comparison(results):
+    return nodes.compare_losses(results, REPORT, DATA)
+
+
+def of_other_seeds(results, loss):
+    changed = copy.deepcopy(results)
+    changed[loss]["metrics"]["conditions"]["seeds"] = ["1"]
+    changed[loss]["metrics"]["fingerprint"] = "another"
+    return changed
+
+
+def test_comparison_has_a_row_per_loss_with_its_means(results, comparison):
+    assert set(comparison["loss"]) == {"bce", "db"}
+    for row in comparison.to_dict("records"):
+        assert row["macro_f1"] == results[row["loss"]]["metrics"]["mean"]["macro_f1"]
+        assert row["differs"] == ""
+
+
+def test_results_under_other_conditions_are_refused_or_marked(results):
+    changed = of_other_seeds(results, "db")
+    with pytest.raises(IncomparableError, match="db: seeds is"):
+        nodes.compare_losses(changed, REPORT, DATA)
+    marking = REPORT.model_copy(update={"on_mismatch": "mark"})
+    marked = nodes.compare_losses(changed, marking, DATA).set_index("loss")["differs"]
+    assert marked["bce"] == ""
+    assert "seeds" in marked["db"]
+
+
+def test_results_on_other_data_are_refused(results):
+    with pytest.raises(IncomparableError):
+        nodes.compare_losses(results, REPORT, {"targets": "1"})
+
+
+def test_uncertainty_and_ranks_are_those_of_the_comparison(results, comparison):
+    uncertainty = nodes.compare_uncertainty(results, comparison, REPORT)
+    assert uncertainty["losses"]["bce"]["macro_f1"]["p"] is None
+    assert uncertainty["losses"]["db"]["macro_f1"]["p"] is not None
+    standings = nodes.rank_losses(comparison, uncertainty, REPORT)
+    first = comparison["loss"][0]
+    macro = standings[standings["metric"] == "macro_f1"].set_index("loss")
+    assert macro.loc[first, "rank"] == 1
+
+
+def test_tables_hold_every_loss(results):
+    for table in nodes.gather_tables(results):
+        assert set(table["loss"]) == {"bce", "db"}
+
+
+def test_labels_are_compared_between_the_reference_and_the_best_other_loss(
+    results, comparison, label_matrix
+):
+    no_groups = FrequencyGroupSettings(head_min=None, tail_max=None)
+    _, table = compute_label_statistics(label_matrix, LABELS, make_splits(), no_groups)
+    alone = sparse.csr_array(np.eye(4, dtype=np.int8))
+    scores, scatter, _ = nodes.compare_labels(results, table, LABELS, alone, comparison, REPORT)
+    assert sorted(scores["label"]) == LABELS
+    shown = scatter.to_json()
+    assert "bce" in shown
+    assert "db" in shown
+
+
+def test_disagreements_are_documents_one_loss_gets_right_alone(results, evaluated, label_matrix):
+    splits = make_splits()
+    table = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
+    test = (splits["split"] == "test").to_numpy()
+    truth = label_matrix[test].toarray()
+    right = {
+        loss: (done.predictions.of("test", "tuned", "1").toarray() == truth).all(axis=1)
+        for loss, done in evaluated.items()
+    }
+    expected = splits["id"][test][right["bce"] != right["db"]]
+    assert set(table["id"]) == set(expected)
+
+
+def test_corpus_figures_are_those_of_the_splits(label_matrix):
+    no_groups = FrequencyGroupSettings(head_min=None, tail_max=None)
+    splits = make_splits()
+    _, table = compute_label_statistics(label_matrix, LABELS, splits, no_groups)
+    together = sparse.csr_array(label_matrix.T @ label_matrix)
+    figures = nodes.draw_corpus(splits, label_matrix, table, together, LABELS)
+    assert len(figures) == 4
+    assert all(figure.data for figure in figures)
+
+
+def test_run_is_described_by_command_commit_and_versions(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["/somewhere/kedro", "run", "--losses=bce"])
+    described = nodes.describe_run()
+    assert described["command"] == "kedro run --losses=bce"
+    assert {"python", "torch", "losslab"} <= set(described["versions"])
+
+
+def test_papers_tables_need_no_run(tmp_path):
+    text = nodes.compare_with_papers(tmp_path / "reports", tmp_path / "corpora")
+    assert text.startswith("#")
