@@ -35,9 +35,9 @@ Each loss is a class, a `torch.nn.Module`:
 ```python
 from losslab.losses import FocalLoss, LabelStatistics, build_loss
 
-loss = FocalLoss(gamma=1.0)                  # by class
-loss = build_loss("focal", gamma=1.0)        # by name
-value = loss(logits, targets)                # documents x labels in, a scalar out
+loss = FocalLoss(gamma=1.0)  # by class
+loss = build_loss("focal", gamma=1.0)  # by name
+value = loss(logits, targets)  # documents x labels in, a scalar out
 value = loss(logits, targets, {"epoch": 3})  # with what some losses need besides, the context
 ```
 
