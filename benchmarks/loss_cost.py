@@ -2,15 +2,17 @@
 
 ``python benchmarks/loss_cost.py [--markdown]``. One thread, float32, 32 documents with 12 positives
 each; the best of 20 interleaved runs; memory beyond the inputs, from the profiler's record of
-allocations. ``zlpr_rdrop`` is compared with BCE over both of its passes.
+allocations. ``zlpr_rdrop`` is compared with BCE over both of its passes. ``--losses=bce,focal``
+prints the rows of these losses alone, for the table of docs/losses.md.
 
 ``--gradients`` compares the losses whose gradient is written down with the same equation left to
 autograd: how many times longer that takes.
 """
 
 import argparse
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -30,6 +32,7 @@ TIME_LIMIT = {"ranking": 12.0, "warp": 12.0, "zlpr_rdrop": 8.0}
 MEMORY_LIMIT = 6.0
 GRADIENT_SIZES = (100, 1000, 5000, 20000)
 Step = Callable[[], None]
+Ratios = dict[int, dict[str, tuple[float, float]]]
 Function = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
@@ -73,8 +76,8 @@ def best_times(steps: dict[Any, Step], rounds: int = ROUNDS) -> dict[Any, float]
     return times
 
 
-def make_steps(labels: int) -> dict[str, Step]:
-    """A forward and backward pass of each loss, and of fused BCE, on one batch."""
+def make_steps(labels: int, names: Collection[str]) -> dict[str, Step]:
+    """A forward and backward pass of each named loss, and of fused BCE, on one batch."""
     logits, targets, context = make_batch(labels)
     statistics = LabelStatistics([1 + c % 40 for c in range(labels)], 1000, mu=0.3)
 
@@ -82,14 +85,13 @@ def make_steps(labels: int) -> dict[str, Step]:
         return make_step(loss, logits, targets, *inputs)
 
     steps = {"bce, fused": step(F.binary_cross_entropy_with_logits)}
-    for name, loss in LOSSES.items():
-        groups = {"groups": [c % 9 for c in range(labels)]} if "groups" in loss.needs else {}
+    for name in names:
+        needs_groups = "groups" in LOSSES[name].needs
+        groups = {"groups": [c % 9 for c in range(labels)]} if needs_groups else {}
         steps[name] = step(build_loss(name, statistics, **groups), context)
     if labels == 618:
-        steps |= {
-            "ranking, all pairs": step(all_pairs(False)),
-            "warp, all pairs": step(all_pairs(True)),
-        }
+        pairwise = {"ranking": all_pairs(False), "warp": all_pairs(True)}
+        steps |= {f"{name}, all pairs": step(pairwise[name]) for name in names if name in pairwise}
     return steps
 
 
@@ -186,9 +188,9 @@ def peak_memory(step: Step) -> int:
     return peak
 
 
-def measure(labels: int) -> dict[str, tuple[float, float]]:
-    """Time and memory of each loss over those of fused BCE."""
-    steps = make_steps(labels)
+def measure(labels: int, names: Collection[str]) -> dict[str, tuple[float, float]]:
+    """Time and memory of each named loss over those of fused BCE."""
+    steps = make_steps(labels, names)
     times = best_times(steps)
     memory = {name: peak_memory(step) for name, step in steps.items()}
     passes = {"zlpr_rdrop": 2}
@@ -205,34 +207,54 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--markdown", action="store_true", help="print a table for the docs")
     parser.add_argument("--gradients", action="store_true", help="compare with autograd")
+    parser.add_argument("--losses", help="print the rows of these alone, for the docs: bce,focal")
     arguments = parser.parse_args()
+    names = arguments.losses.split(",") if arguments.losses else list(LOSSES)
+    if unknown := [name for name in names if name not in LOSSES]:
+        parser.error(f"unknown loss {unknown[0]!r}; known: {', '.join(LOSSES)}")
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     if arguments.gradients:
         for labels in GRADIENT_SIZES:
             ratios = compare_gradients(labels)
             print(f"C={labels}:", ", ".join(f"{name} {x:.2f}" for name, x in ratios.items()))
+        return
+    ratios = {labels: measure(labels, names) for labels in SIZES}
+    if arguments.losses:
+        print_rows(ratios, names, markdown=True)
     else:
-        print_costs(arguments.markdown)
+        print_head(arguments.markdown)
+        print_rows(ratios, ratios[618], markdown=arguments.markdown)
+    tell_limits(ratios, names)
 
 
-def print_costs(markdown: bool) -> None:
-    """A table of all losses, and which of them are over their limit."""
-    ratios = {labels: measure(labels) for labels in SIZES}
-    edge = "| " if markdown else ""
+def print_head(markdown: bool) -> None:
+    """The head of the table."""
     head = ["loss", *(f"{kind}, C={labels}" for labels in SIZES for kind in ("time", "memory"))]
-    print(edge + " | ".join(f"{cell:>18}" for cell in head) + (" |" if markdown else ""))
+    print_row(head, markdown)
     if markdown:
         print("|" + "---|" * len(head))
-    for name in ratios[618]:
-        cells = [
-            f"{x:.1f}" for labels in SIZES for x in ratios[labels].get(name, (float("nan"),) * 2)
-        ]
-        print(edge + " | ".join(f"{c:>18}" for c in [name, *cells]) + (" |" if markdown else ""))
-    for name in LOSSES:
+
+
+def print_rows(ratios: Ratios, names: Iterable[str], *, markdown: bool) -> None:
+    """A row per loss; ``-`` where it was not measured."""
+    for name in names:
+        measured = [ratios[labels].get(name) for labels in SIZES]
+        cells = [f"{x:.1f}" if pair else "-" for pair in measured for x in pair or (0.0, 0.0)]
+        print_row([name, *cells], markdown)
+
+
+def print_row(cells: list[str], markdown: bool) -> None:
+    print(f"| {' | '.join(cells)} |" if markdown else " | ".join(f"{cell:>18}" for cell in cells))
+
+
+def tell_limits(ratios: Ratios, names: Iterable[str]) -> None:
+    """Losses over their limit, on standard error."""
+    for name in names:
         time, memory = ratios[18211][name]
         if time > TIME_LIMIT.get(name, 5.0) or memory > MEMORY_LIMIT:
-            print(f"over the limit: {name} {time:.1f}x time, {memory:.1f}x memory")
+            told = f"over the limit: {name} {time:.1f}x time, {memory:.1f}x memory"
+            print(told, file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import yaml
@@ -56,8 +57,47 @@ def test_the_page_on_losses_is_what_the_table_docstrings_and_contract_give():
 def test_the_page_has_a_measured_cost_for_every_loss_and_none_is_over_its_limit():
     cost = PAGE.read_text(encoding="utf-8").split("<!-- cost -->")[1]
     for name in LOSSES:
-        assert f"| {name} |" in " ".join(cost.split())
+        advice = (
+            f"run: python benchmarks/loss_cost.py --losses={name}; its row goes between the marks"
+        )
+        assert f"| {name} |" in " ".join(cost.split()), advice
     assert "over the limit" not in cost
+
+
+def test_losses_of_a_new_family_are_on_the_page(monkeypatch):
+    family = ModuleType("losslab.losses.tversky", "Tversky losses: false positives have a weight.")
+    monkeypatch.setitem(sys.modules, family.__name__, family)
+    facts = {
+        "name": "dice1",
+        "title": "Tversky",
+        "__module__": family.__name__,
+        "__doc__": "A loss.",
+    }
+    monkeypatch.setitem(LOSSES, "dice1", type("TverskyLoss", (LOSSES["dice1"],), facts))
+    assert "## Tversky losses\n\nTversky losses: false positives" in render("")
+    assert "### `dice1`: Tversky\n" in render("")
+    family.__doc__ = "No title."
+    with pytest.raises(ValueError, match=r"losslab\.losses\.tversky: begin its docstring with"):
+        render("")
+
+
+def test_a_source_without_a_reader_is_told(monkeypatch):
+    monkeypatch.delitem(data_docs.READERS, "trec")
+    with pytest.raises(
+        ValueError, match=r"^trec .*: add it to READERS in src/losslab/data/readers"
+    ):
+        data_docs.render("")
+
+
+def test_settings_of_a_reader_without_a_source_are_told(tmp_path):
+    (tmp_path / "tickets.yml").write_text("reader: csv\n")
+    (tmp_path / "variant.yml").write_text("reader: trec\n")
+    data_docs.check_datasets(tmp_path)
+    (tmp_path / "poems.yml").write_text("task: single\n")
+    with pytest.raises(
+        ValueError, match=r"^poems.yml: its reader 'poems' .*: add one to SOURCES in src"
+    ):
+        data_docs.check_datasets(tmp_path)
 
 
 def test_the_page_on_data_is_what_the_sources_and_environments_give():

@@ -12,10 +12,11 @@ import yaml
 from pydantic.fields import FieldInfo
 
 from losslab.data.download.sources import SOURCES, Download, Source
-from losslab.data.readers import reader_options
+from losslab.data.readers import FILE_READERS, READERS, reader_options
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "data.md"
+DATASETS = ROOT / "conf" / "datasets"
 MARKS = re.compile(r"(<!-- datasets -->\n).*(<!-- /datasets -->)", flags=re.DOTALL)
 LISTED_GROUPS = "label_groups.groups"
 
@@ -26,8 +27,26 @@ def main() -> None:
 
 def render(current: str) -> str:
     """The page with a section per dataset."""
+    check_datasets(DATASETS)
     sections = "\n".join(describe(name, source) for name, source in SOURCES.items())
     return MARKS.sub(lambda marks: f"{marks[1]}\n{sections}\n{marks[2]}", current)
+
+
+def check_datasets(folder: Path) -> None:
+    """Raise ``ValueError`` for a source without a reader, or settings of a reader without a source."""
+    for name in SOURCES:
+        if name not in READERS:
+            raise ValueError(
+                f"{name} has a Source and no reader: "
+                "add it to READERS in src/losslab/data/readers/__init__.py"
+            )
+    for file in sorted(folder.glob("*.yml")):
+        reader = (yaml.safe_load(file.read_text(encoding="utf-8")) or {}).get("reader", file.stem)
+        if reader not in SOURCES and reader not in FILE_READERS:
+            raise ValueError(
+                f"{file.name}: its reader {reader!r} has no Source: "
+                "add one to SOURCES in src/losslab/data/download/sources.py"
+            )
 
 
 def describe(name: str, source: Source) -> str:
@@ -69,7 +88,7 @@ def _option(name: str, field: FieldInfo) -> str:
 
 def _settings(name: str) -> str:
     """What ``conf/datasets/<name>.yml`` sets."""
-    file = ROOT / "conf" / "datasets" / f"{name}.yml"
+    file = DATASETS / f"{name}.yml"
     values = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
     settings = ", ".join(_setting(path, value) for path, value in _flat(values or {}))
     return f"`--dataset={name}` sets {settings}.\n" if settings else ""

@@ -16,18 +16,6 @@ from losslab.losses import LOSSES, Hyperparameter, LabelStatistics, Loss, build_
 
 PAGE = Path(__file__).parents[1] / "docs" / "losses.md"
 COST = re.compile(r"<!-- cost -->.*<!-- /cost -->", flags=re.DOTALL)
-FAMILIES = {
-    "cross_entropy": "Cross-entropies: the references",
-    "balanced": "Balanced losses",
-    "asymmetric": "Asymmetric loss",
-    "dice": "Dice losses",
-    "pairs": "Losses over pairs",
-    "zlpr": "ZLPR and its kin",
-    "f1": "F1 losses",
-    "counting": "Counting cross-entropies",
-    "mask": "Mask losses",
-    "smoothing": "Soft targets",
-}
 DECISIONS = {
     "probability": "a probability; above 0.5, or above one threshold tuned on validation",
     "score": "a score without a natural cut; above one tuned on validation",
@@ -47,9 +35,9 @@ Each loss is a class, a `torch.nn.Module`:
 ```python
 from losslab.losses import FocalLoss, LabelStatistics, build_loss
 
-loss = FocalLoss(gamma=1.0)                  # by class
-loss = build_loss("focal", gamma=1.0)        # by name
-value = loss(logits, targets)                # documents x labels in, a scalar out
+loss = FocalLoss(gamma=1.0)  # by class
+loss = build_loss("focal", gamma=1.0)  # by name
+value = loss(logits, targets)  # documents x labels in, a scalar out
 value = loss(logits, targets, {"epoch": 3})  # with what some losses need besides, the context
 ```
 
@@ -67,13 +55,21 @@ def main() -> None:
 def render(current: str) -> str:
     """The page; the cost section comes from ``current``."""
     parts = [INTRODUCTION]
-    for family, title in FAMILIES.items():
-        parts += [f"## {title}\n", _prose(import_module(f"losslab.losses.{family}"))]
-        parts += [describe(loss) for loss in LOSSES.values() if loss.family == family]
+    for module in dict.fromkeys(loss.__module__ for loss in LOSSES.values()):
+        parts += [f"## {family_title(module)}\n", _prose(import_module(module))]
+        parts += [describe(loss) for loss in LOSSES.values() if loss.__module__ == module]
     parts += ["## The numerical contract\n", contract_table(), "## Cost\n"]
     kept = COST.search(current)
     parts.append(kept.group() if kept else "<!-- cost -->\n<!-- /cost -->")
     return "\n".join(parts) + "\n"
+
+
+def family_title(module: str) -> str:
+    """The title of a family: its module's docstring up to the first colon."""
+    title, colon, _ = (inspect.getdoc(import_module(module)) or "").partition(":")
+    if not colon or "\n" in title:
+        raise ValueError(f'{module}: begin its docstring with """<title of the family>: ...')
+    return title
 
 
 def describe(loss: type[Loss]) -> str:

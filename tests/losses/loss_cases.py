@@ -11,8 +11,10 @@ torch.set_num_threads(1)  # the tensors are small: threads would only wait for e
 
 FREQUENCIES, DOCUMENTS, GROUPS = [120, 45, 30, 9, 3, 1], 150, [0, 0, 1, 1, 1, 2]
 STATISTICS = LabelStatistics(FREQUENCIES, DOCUMENTS, mu=0.3)
-SINGLE = [("ce", {})] + [
-    (name, {"task": "single"}) for name in ("kwls", "ls_tfidf", "ls_classic", "ls_distill")
+SINGLE = [
+    (name, {"task": "single"} if "task" in loss.needs else {})
+    for name, loss in LOSSES.items()
+    if "task" in loss.needs or "multi" not in loss.tasks
 ]
 VARIANTS = [
     *((name, {}) for name in LOSSES),

@@ -1,4 +1,4 @@
-"""The asymmetric loss, widely used on images: negatives focused hard, easy ones dropped.
+"""Asymmetric loss: negatives focused hard, easy ones dropped; widely used on images.
 
 Symbols of Ridnik et al. 2021: p = sigmoid(z), m ``clip``, gamma+ ``gamma_pos``, gamma- ``gamma_neg``.
 """

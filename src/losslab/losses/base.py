@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal, Self, get_args
 import torch
 from torch import Tensor, nn
 
-from losslab.losses.checks import check_batch
+from losslab.losses.checks import check_batch, warn_of_small_batch
 from losslab.losses.divergence import symmetric_divergence
-from losslab.losses.hyperparameters import Hyperparameter, read_hyperparameters
+from losslab.losses.hyperparameters import Hyperparameter, check_declarations, read_hyperparameters
 
 Task = Literal["multi", "single"]
 Need = Literal["statistics", "groups", "task", "mask", "soft_targets", "epoch", "second_logits"]
@@ -24,7 +24,8 @@ class Loss(nn.Module):
 
     A subclass states its facts as class attributes and its hyperparameters in the signature of its
     constructor, keyword-only, each annotated with an ``Option``; their values are checked before the
-    constructor runs. It implements :meth:`compute` on a checked batch in float32 or float64.
+    constructor runs. It implements :meth:`compute` on a checked batch in float32 or float64. The
+    declarations of a class with a ``name`` are checked when it is defined; a base class has none.
     """
 
     name: ClassVar[str] = ""
@@ -54,6 +55,8 @@ class Loss(nn.Module):
         cls.__signature__ = of_instances.replace(
             parameters=list(of_instances.parameters.values())[1:], return_annotation=cls
         )
+        if cls.name:
+            cls._check_declarations()
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
         """Check the hyperparameters; arguments of other kinds are the constructor's business."""
@@ -76,6 +79,17 @@ class Loss(nn.Module):
     def defaults(cls) -> dict[str, Any]:
         """The values of its hyperparameters where nobody sets them."""
         return {name: option.default for name, option in cls.options().items()}
+
+    @classmethod
+    def _check_declarations(cls) -> None:
+        for need in cls.needs:
+            if need not in get_args(Need):
+                known = ", ".join(get_args(Need))
+                raise TypeError(f"{cls.__name__}: unknown need {need!r}; known: {known}")
+        try:
+            check_declarations(getattr_static(cls, "__init__"), cls.needs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}: {error}") from None
 
     @classmethod
     def _check(cls, option: Hyperparameter, value: Any) -> None:
@@ -107,7 +121,14 @@ class Loss(nn.Module):
                 raise ValueError(f"{name}: unknown context {key!r}; known: {known}")
         soft = self.accepts_soft_targets
         logits, targets = check_batch(name, logits, targets, soft=soft, labels=self.labels)
-        return self.compute(logits, targets, context or {})
+        if self.batchwise and self.training:
+            warn_of_small_batch(name, len(logits))
+        value = self.compute(logits, targets, context or {})
+        if value.ndim:
+            raise ValueError(
+                f"{name}: compute must return a scalar, got shape {tuple(value.shape)}"
+            )
+        return value
 
     def demand(self, context: Context, key: str, like: Tensor) -> Tensor:
         """A matrix of the context, in the type of ``like``; a missing or misshapen one is named."""
@@ -123,7 +144,8 @@ class Loss(nn.Module):
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """The value on a checked batch."""
-        raise NotImplementedError
+        name = type(self).__name__
+        raise NotImplementedError(f"{name}: write compute(self, logits, targets, context)")
 
     def scores(self, logits: Tensor) -> Tensor:
         """What decisions are made by: sigmoid(z), or z where the loss trains no probability."""

@@ -54,5 +54,5 @@ def warn_of_small_batch(name: str, documents: int) -> None:
     if documents < SMALL_BATCH:
         warnings.warn(
             f"{name}: a batch below {SMALL_BATCH} documents is small for a loss over batches",
-            stacklevel=3,
+            stacklevel=2,
         )

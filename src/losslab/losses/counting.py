@@ -1,4 +1,4 @@
-"""Cross-entropies that count: how many labels a document has, how often a label was seen lately.
+"""Counting cross-entropies: how many labels a document has, how often a label was seen lately.
 
 The baselines "CE+N" and "CE+T" of Benedict et al. 2021 (sigmoidF1). z ``logits``, y ``targets``,
 p = sigmoid(z), n_i the number of labels of a document, lambda ``weight``.

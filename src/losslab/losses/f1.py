@@ -1,4 +1,4 @@
-"""Soft F1 over a batch: the metric itself as the loss (Benedict et al. 2021, sigmoidF1).
+"""F1 losses: the soft F1 of a batch, the metric itself as the loss (Benedict et al. 2021, sigmoidF1).
 
 ``S = sigmoid(beta (z + eta))`` stands for a decision; tp, fp, fn are its sums over the batch, and the
 value is ``1 - mean over labels of 2 tp / (2 tp + fn + fp + eps)``. The printed equations lack the
@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from losslab.losses.base import Context, Loss, RandomLoss
-from losslab.losses.checks import warn_of_small_batch
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
 
@@ -76,8 +75,6 @@ class _F1Loss(Loss):
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """One minus the batch's soft F1."""
-        if self.training:
-            warn_of_small_batch(self.name, len(logits))
         return self.soft_f1(self.decisions(logits, context), targets)
 
     def soft_f1(self, decisions: Tensor, targets: Tensor) -> Tensor:

@@ -4,13 +4,17 @@ An argument is a hyperparameter where its annotation holds an :class:`Option`: i
 values it takes, its :class:`Option` where the default comes from and the bounds.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
-from inspect import signature
+from inspect import Parameter, signature
 from math import isfinite
 from numbers import Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+TYPES = {bool, int, float, Sequence, Literal}
+BUILT_WITH = ("statistics", "groups", "task")
+"""What a constructor may take besides hyperparameters."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +94,41 @@ def read_hyperparameters(constructor: Callable[..., None]) -> tuple[Hyperparamet
         for option in getattr(hints.get(name), "__metadata__", ())
         if isinstance(option, Option)
     )
+
+
+def check_declarations(constructor: Callable[..., None], needs: Collection[str]) -> None:
+    """Raise ``TypeError`` for a keyword-only argument that is no need and no sound hyperparameter.
+
+    >>> def build(*, gamma: float = 2.0) -> None: ...
+    >>> check_declarations(build, needs=())
+    Traceback (most recent call last):
+    ...
+    TypeError: write gamma: Annotated[float, Option("source of the default", minimum=...)] = ...
+    """
+    known = {each.name: each for each in read_hyperparameters(constructor)}
+    for name, argument in signature(constructor).parameters.items():
+        if name in known:
+            _check_declaration(known[name])
+        elif argument.kind is Parameter.KEYWORD_ONLY and name not in needs:
+            raise TypeError(_advice(name))
+
+
+def _advice(name: str) -> str:
+    if name in BUILT_WITH:
+        return f"add {name!r} to needs: its constructor takes it"
+    return f'write {name}: Annotated[float, Option("source of the default", minimum=...)] = ...'
+
+
+def _check_declaration(option: Hyperparameter) -> None:
+    if not set(option.types) <= TYPES:
+        kinds = "bool, int, float, Sequence[float] or, for words, Literal[...]"
+        raise TypeError(f"the type of {option.name} must be {kinds}")
+    if option.default is Parameter.empty:
+        raise TypeError(f"the default of {option.name} is missing")
+    try:
+        option.check(option.default)
+    except ValueError as error:
+        raise TypeError(f"the default of {error}") from None
 
 
 def _read(name: str, default: Any, annotation: Any, option: Option) -> Hyperparameter:

@@ -1,4 +1,4 @@
-"""MaskLoss: labels close to the gold ones are left out of most steps and not pushed away.
+"""Mask losses: labels close to the gold ones are left out of most steps and not pushed away.
 
 ``mean_i 1/C (lam * sum_k bce + (1 - lam) * sum over unmasked k of bce)``, ``lam ~ Bernoulli(alpha)``,
 one draw per training step (eq. 3); ``context["lam"]`` gives the draw. alpha = 1 is BCE, alpha = 0

@@ -1,4 +1,4 @@
-"""Losses over pairs of a positive and a negative label, none of which needs all pairs in memory.
+"""Losses over pairs: a positive above a negative label, never all pairs in memory.
 
 Symbols of Su et al. 2022 (ZLPR): s ``logits``, s_i a positive's, s_j a negative's, alpha ``margin``,
 t ``pairs``. None has a natural threshold: decisions compare the logits with one tuned on validation.

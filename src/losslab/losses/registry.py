@@ -1,73 +1,71 @@
 """``LOSSES``, the table from name to class, and :func:`build_loss`."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from losslab.losses.asymmetric import AsymmetricLoss
-from losslab.losses.balanced import (
-    ClassBalancedLoss,
-    ClassBalancedNTRLoss,
-    DistributionBalancedLoss,
-    DistributionBalancedNoFocalLoss,
-    NegativeTolerantFocalLoss,
-    RebalancedFocalLoss,
+from losslab.losses import (
+    asymmetric,
+    balanced,
+    counting,
+    cross_entropy,
+    dice,
+    f1,
+    mask,
+    pairs,
+    smoothing,
+    zlpr,
 )
 from losslab.losses.base import Loss, check_task
-from losslab.losses.counting import LabelCountLoss, TencentLoss
-from losslab.losses.cross_entropy import (
-    BinaryCrossEntropyLoss,
-    FocalLoss,
-    SoftmaxCrossEntropyLoss,
-)
-from losslab.losses.dice import BatchDiceLoss, DiceLoss
-from losslab.losses.f1 import AnnealedF1Loss, BayesianF1Loss, SigmoidF1Loss, SoftF1Loss
 from losslab.losses.label_statistics import LabelStatistics
-from losslab.losses.mask import MaskElementLoss, MaskLabelLoss
-from losslab.losses.pairs import BPMLLLoss, LSEPLoss, RankingLoss, WARPLoss
-from losslab.losses.smoothing import (
-    ClassicSmoothingLoss,
-    DistillationLoss,
-    KeywordSmoothingLoss,
-    TfidfSmoothingLoss,
-)
-from losslab.losses.zlpr import SoftZLPRLoss, TLPRLoss, ZLPRLoss, ZLPRRDropLoss
 
 LOSSES: dict[str, type[Loss]] = {
-    "bce": BinaryCrossEntropyLoss,
-    "focal": FocalLoss,
-    "cb": ClassBalancedLoss,
-    "rfl": RebalancedFocalLoss,
-    "ntr_focal": NegativeTolerantFocalLoss,
-    "db_0fl": DistributionBalancedNoFocalLoss,
-    "cb_ntr": ClassBalancedNTRLoss,
-    "db": DistributionBalancedLoss,
-    "asl": AsymmetricLoss,
-    "dice1": DiceLoss,
-    "dice2": BatchDiceLoss,
-    "ranking": RankingLoss,
-    "warp": WARPLoss,
-    "bpmll": BPMLLLoss,
-    "lsep": LSEPLoss,
-    "tlpr": TLPRLoss,
-    "zlpr": ZLPRLoss,
-    "soft_zlpr": SoftZLPRLoss,
-    "zlpr_rdrop": ZLPRRDropLoss,
-    "soft_f1": SoftF1Loss,
-    "sigmoid_f1": SigmoidF1Loss,
-    "sad_f1": AnnealedF1Loss,
-    "sbayes_f1": BayesianF1Loss,
-    "ce_count": LabelCountLoss,
-    "ce_tencent": TencentLoss,
-    "mask_label": MaskLabelLoss,
-    "mask_element": MaskElementLoss,
-    "ce": SoftmaxCrossEntropyLoss,
-    "kwls": KeywordSmoothingLoss,
-    "ls_tfidf": TfidfSmoothingLoss,
-    "ls_classic": ClassicSmoothingLoss,
-    "ls_distill": DistillationLoss,
+    "bce": cross_entropy.BinaryCrossEntropyLoss,
+    "focal": cross_entropy.FocalLoss,
+    "cb": balanced.ClassBalancedLoss,
+    "rfl": balanced.RebalancedFocalLoss,
+    "ntr_focal": balanced.NegativeTolerantFocalLoss,
+    "db_0fl": balanced.DistributionBalancedNoFocalLoss,
+    "cb_ntr": balanced.ClassBalancedNTRLoss,
+    "db": balanced.DistributionBalancedLoss,
+    "asl": asymmetric.AsymmetricLoss,
+    "dice1": dice.DiceLoss,
+    "dice2": dice.BatchDiceLoss,
+    "ranking": pairs.RankingLoss,
+    "warp": pairs.WARPLoss,
+    "bpmll": pairs.BPMLLLoss,
+    "lsep": pairs.LSEPLoss,
+    "tlpr": zlpr.TLPRLoss,
+    "zlpr": zlpr.ZLPRLoss,
+    "soft_zlpr": zlpr.SoftZLPRLoss,
+    "zlpr_rdrop": zlpr.ZLPRRDropLoss,
+    "soft_f1": f1.SoftF1Loss,
+    "sigmoid_f1": f1.SigmoidF1Loss,
+    "sad_f1": f1.AnnealedF1Loss,
+    "sbayes_f1": f1.BayesianF1Loss,
+    "ce_count": counting.LabelCountLoss,
+    "ce_tencent": counting.TencentLoss,
+    "mask_label": mask.MaskLabelLoss,
+    "mask_element": mask.MaskElementLoss,
+    "ce": cross_entropy.SoftmaxCrossEntropyLoss,
+    "kwls": smoothing.KeywordSmoothingLoss,
+    "ls_tfidf": smoothing.TfidfSmoothingLoss,
+    "ls_classic": smoothing.ClassicSmoothingLoss,
+    "ls_distill": smoothing.DistillationLoss,
 }
 """Every loss by name; their order is the order of rows and pipelines."""
+
+
+def check_names(losses: Mapping[str, type[Loss]]) -> None:
+    """Raise ``TypeError`` where a loss is listed under a key that is not its ``name``."""
+    for key, loss in losses.items():
+        if key != loss.name:
+            raise TypeError(
+                f"{loss.__name__}: its key in LOSSES is {key!r}, its name {loss.name!r}"
+            )
+
+
+check_names(LOSSES)
 
 
 def build_loss(

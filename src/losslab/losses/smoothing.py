@@ -1,4 +1,4 @@
-"""Soft targets beside hard ones: a loss on the labels plus a pull towards a given distribution.
+"""Soft targets: a loss on the labels plus a pull towards a given distribution.
 
 Symbols of Liu et al. 2022 (KWLS): z ``logits``, l ``targets``, d ``context["soft_targets"]``, alpha
 ``alpha``; C is their p, the number of labels.
