@@ -36,9 +36,6 @@ NOTHING_SELECTED: dict[str, Any] = {
 }
 """The options that select a part of a pipeline, left out."""
 
-REPORTING = {"__default__", "modelling", "report", "meta_analysis"}
-"""Pipelines that follow ``--losses``; ``cross-validate`` ends with the last."""
-
 kedro_run.hidden = True  # `run` below takes its place
 
 
@@ -199,11 +196,7 @@ def _resolve_names(options: dict[str, Any]) -> None:
     registry = create_registry(task, parameters["losses"])
     chosen = options["pipelines"] or ["__default__"]
     _check("pipeline", chosen, registry)
-    if parameters["losses"] and not set(chosen) & REPORTING:
-        raise click.ClickException(
-            f"--losses chooses what a report compares, {', '.join(chosen)} makes none: leave out one"
-        )
-    _check_task(chosen, task)
+    _check_losses(chosen, task, parameters["losses"])
     pipeline = sum((registry[name] for name in chosen), Pipeline([]))
     nodes = pipeline.nodes
     spaces = {part for node in nodes for part in _namespaces(node.namespace or "")}
@@ -242,13 +235,18 @@ def _full_name(kind: str, name: str, known: Collection[str]) -> str:
     return ends[0]
 
 
-def _check_task(pipelines: Iterable[str], task: str) -> None:
+def _check_losses(pipelines: Iterable[str], task: str, losses: Collection[str] | None) -> None:
+    """Stop at a loss's pipeline that does not fit the task or is not among ``--losses``."""
     for name in pipelines:
         loss = LOSSES.get(name.removesuffix("_loss"))
         if loss is not None and task not in loss.tasks:
             raise click.ClickException(
                 f"{name} fits {' and '.join(loss.tasks)}-label tasks, "
                 f"this dataset is {task}-label (parameter 'task')"
+            )
+        if loss is not None and losses and loss.name not in losses:
+            raise click.ClickException(
+                f"--pipelines={name} is not among --losses={','.join(losses)}: leave one of them out"
             )
 
 
