@@ -81,8 +81,7 @@ def evaluate(
         confidence=report.confidence,
         **bootstrap,
     )
-    known = {"seeds": list(results["seeds"]), "resampling": bootstrap}
-    recorded = {**conditions, **known}
+    recorded = {**conditions, "seeds": list(results["seeds"]), "resampling": bootstrap}
     facts = {"options": loss.options, "conditions": recorded, "fingerprint": fingerprint(recorded)}
     return {**results, **facts}, resamples
 

@@ -1,4 +1,4 @@
-"""From results that earlier runs left to tables over folds and over datasets."""
+"""Results of earlier runs to comparisons over folds and over datasets."""
 
 import logging
 from pathlib import Path
@@ -13,21 +13,23 @@ from losslab.reporting.saved_results import saved_comparisons, saved_folds
 logger = logging.getLogger(__name__)
 FOLDS = ("metric", "loss", "mean", "std", "folds", "difference", "p", "p_holm")
 DATASETS = ("loss", "metric", "mean_rank", "times_best", "comparisons")
-TOLD = "macro_f1"
-"""The metric a terminal shows; the tables have all."""
+LOGGED_METRIC = "macro_f1"
+"""The metric that is logged; the tables have all."""
 
 
 def combine_folds(reports: Path, report: ReportSettings) -> pd.DataFrame:
     """Every cross-validation there is: mean and spread over folds, differences to the reference."""
     tables = [pd.DataFrame(columns=["dataset", "recipe", *FOLDS])]
-    for found in saved_folds(reports):
-        place = f"{found.dataset}/{found.recipe}"
-        if report.reference not in found.results:
-            logger.warning("%s: no fold of %s, nothing to compare with", place, report.reference)
+    for validation in saved_folds(reports):
+        title = f"{validation.dataset}/{validation.recipe}"
+        if report.reference not in validation.results:
+            logger.warning("%s: no fold of %s, nothing to compare with", title, report.reference)
             continue
-        table = compare_folds(found.results, METRICS, reference=report.reference, folds=found.folds)
-        logger.info("%s, %d folds:\n%s", place, found.folds, _show(table))
-        tables.append(table.assign(dataset=found.dataset, recipe=found.recipe))
+        table = compare_folds(
+            validation.results, METRICS, reference=report.reference, folds=validation.folds
+        )
+        logger.info("%s, %d folds:\n%s", title, validation.folds, _show(table))
+        tables.append(table.assign(dataset=validation.dataset, recipe=validation.recipe))
     return pd.concat(tables[1:] or tables, ignore_index=True)[tables[0].columns]
 
 
@@ -43,5 +45,5 @@ def combine_datasets(reports: Path) -> pd.DataFrame:
 
 
 def _show(table: pd.DataFrame) -> str:
-    rows = table[table["metric"] == TOLD]
+    rows = table[table["metric"] == LOGGED_METRIC]
     return str(rows.to_string(index=False, float_format="%.3f", na_rep=""))
