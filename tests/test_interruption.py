@@ -45,12 +45,12 @@ def test_stopped_run_is_killed_in_mlflow(project, training, stop):
     assert set(statuses(project).values()) == {"KILLED"}
 
 
-def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, kedro):
+def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, invoke):
     training.kill()
     training.communicate(timeout=60)
     assert "RUNNING" in statuses(project).values()
-    done = kedro("run", "--env=test", "--pipelines=data")
-    assert done.returncode == 0, done.stderr
+    done = invoke("run", "--env=test", "--pipelines=data")
+    assert done.exit_code == 0, done.output
     assert statuses(project) == {
         "db_loss (cwe, probe)": "KILLED",
         "db_loss seed 1 (cwe, probe)": "KILLED",
@@ -58,10 +58,12 @@ def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, 
     }
 
 
-def test_non_finite_loss_stops_with_loss_seed_and_place_and_a_failed_run(project, kedro):
+@pytest.mark.slow
+def test_non_finite_loss_stops_with_loss_seed_and_place_and_a_failed_run(project, invoke):
     wild = "--params=recipes.probe.training.learning_rate=1e38"
-    done = kedro("run", "--env=test", "--pipelines=focal_loss", wild)
-    assert done.returncode == 1
+    done = invoke("run", "--env=test", "--pipelines=focal_loss", wild)
+    assert done.exit_code == 1
+    assert isinstance(done.exception, SystemExit)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith("Error: focal, seed 1, ")
     assert "NaN" in last or "inf" in last

@@ -43,20 +43,22 @@ def told_losses(printed: str) -> list[str]:
     return sorted(re.findall(r"^\| (\w+) +\| \d\.\d{3}", printed, flags=re.MULTILINE))
 
 
-def test_a_small_csv_is_trained_on_with_one_command(project, kedro, tickets):
-    done = kedro("run", "--dataset=own", "--pipelines=bce_loss", f"--params={COLUMNS},{SHORT}")
-    assert done.returncode == 0, done.stderr
-    assert "own: 20 documents" in done.stderr
+@pytest.mark.slow
+def test_a_small_csv_is_trained_on_with_one_command(project, invoke, tickets, caplog):
+    done = invoke("run", "--dataset=own", "--pipelines=bce_loss", f"--params={COLUMNS},{SHORT}")
+    assert done.exit_code == 0, done.output
+    assert "own: 20 documents" in caplog.messages
     assert read_json(project / f"data/03_primary/{FOLDER}/label_space.json") == sorted(TOPICS)
     (recipe,) = (project / f"data/08_reporting/{FOLDER}").iterdir()
     assert read_json(recipe / "bce_loss/metrics.json")["conditions"]["dataset"] == "own"
 
 
-def test_a_model_of_words_trains_in_two_processes_with_one_command(project, kedro, tickets):
+@pytest.mark.slow
+def test_a_model_of_words_trains_in_two_processes_with_one_command(project, invoke, tickets):
     short = "recipes.textcnn.training.epochs=2,recipes.textcnn.training.processes=2"
     chosen = ("--dataset=own", "--recipe=textcnn", "--losses=bce")
-    done = kedro("run", *chosen, "--pipelines=bce_loss", f"--params={COLUMNS},{short}")
-    assert done.returncode == 0, done.stderr
+    done = invoke("run", *chosen, "--pipelines=bce_loss", f"--params={COLUMNS},{short}")
+    assert done.exit_code == 0, done.output
     (stored,) = (project / f"data/04_feature/{FOLDER}/textcnn").rglob("features.safetensors/*/*")
     assert load_file(stored)["ids"].dtype == np.uint16
     metrics = read_json(project / f"data/08_reporting/{FOLDER}/textcnn/bce_loss/metrics.json")
