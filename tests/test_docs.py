@@ -191,6 +191,7 @@ SHOWN = sorted({command for page in PRESENT for command in commands(page)})
 SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.split()[1] in OWN]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", SHOWN)
 def test_commands_that_are_shown_are_accepted(shown, monkeypatch):
     """Names, options and parameters are checked; nothing is run."""
