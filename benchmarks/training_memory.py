@@ -76,9 +76,9 @@ def main() -> None:
         network, documents, settings=recipe.training, batch_size=BATCH, seed=0, title=chosen.loss
     )
     (batches,) = trainer.epoch_parts()
-    trainer.train_on(batches[: STEPS // 4], 0)
+    trainer.train_on(batches[: STEPS // 4])
     early = peak()
-    trainer.train_on(batches[STEPS // 4 : STEPS], 0)
+    trainer.train_on(batches[STEPS // 4 : STEPS])
     trained = peak()
     trainer.evaluate(validation, partial(judge_epoch, grid=threshold_grid(0.3, 0.7, 0.01)))
     print(f"{chosen.loss}, {chosen.max_length} tokens, {LABELS:,} labels, batches of {BATCH}:")

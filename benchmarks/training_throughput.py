@@ -88,7 +88,7 @@ def time_ours(setting: Setting, indices: np.ndarray) -> np.ndarray:
     trainer = make_trainer(setting, indices)
     (batches,) = trainer.epoch_parts()
     start = seconds()
-    trainer.train_on(batches, 0)
+    trainer.train_on(batches)
     return seconds() - start
 
 

@@ -1,16 +1,14 @@
 """The command line: options in the words of the field, mistakes told in one line, fetching."""
 
-import json
 import re
 import tarfile
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 from kedro.framework.cli.cli import KedroCLI
 from kedro.framework.cli.project import run as kedro_run
 
-from losslab.errors import CorpusError
+from losslab.errors import CorpusError, NonFiniteLossError
 from losslab.losses import LOSSES
 
 
@@ -43,8 +41,31 @@ from losslab.losses import LOSSES
         (["--tags=trainin"], "unknown tag 'trainin'; did you mean 'training'?"),
         (["--to-outputs=db_loss.metrics"], "unknown dataset 'db_loss.metrics'; did you mean"),
         (
-            ["--params=threshold_grid.start=0.7"],
+            ["--dataset=reuters", "--params=threshold_grid.start=0.7"],
             "parameter 'threshold_grid': start must not be above",
+        ),
+        (["--params=seed=99999999999999999999"], "parameter 'seed': Input should be less than"),
+        (
+            ["--params=recipes.probe.model.hidden_dim=100000000"],
+            "parameter 'recipes.probe.model.hid",
+        ),
+        (
+            ["--seeds=1000000000"],
+            "parameter 'num_seeds': Input should be less than or equal to 1000",
+        ),
+        (["--params=report.resamples=1000000000"], "parameter 'report.resamples': Input should be"),
+        (
+            ["--params=recipes.probe.training.learning_rate=inf"],
+            "parameter 'recipes.probe.training.learning_rate': Input should be a finite number",
+        ),
+        (
+            ["--params=db_loss.gamma=1e30"],
+            "parameter 'db_loss.gamma': gamma must be a number up to",
+        ),
+        (["--params=db_loss.gamma=nan"], "parameter 'db_loss.gamma': gamma must be a number, got"),
+        (
+            ["--dataset=reuters", "--params=threshold_grid.step=1e-9"],
+            "parameter 'threshold_grid': a step of 1e-09 makes more than 10,000 thresholds; set",
         ),
         (
             ["--env=test", "--params=recipes.probe.model.backbone=nowhere/none"],
@@ -59,7 +80,7 @@ def test_mistake_is_told_in_one_line(project, invoke, words, message):
     assert isinstance(done.exception, SystemExit)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith(f"Error: {message}")
-    assert not (project / "data/04_feature").exists()
+    assert not list(project.glob("data/04_feature/**/features.safetensors/*/*"))
 
 
 @pytest.mark.parametrize("words", [["--seeds=0"], ["--seeds=two"], ["--runner=ThreadRunner"]])
@@ -179,6 +200,7 @@ def test_registry_is_listed_without_transformers_or_sklearn(kedro):
             "install scikit-learn",
         ),
         (ModuleNotFoundError("get it: pip install x"), "Error: get it: pip install x\n"),
+        (MemoryError("Unable to allocate 9 TiB"), "memory does not suffice: Unable to allocate 9"),
         (CorpusError("file.csv, line 3: no label"), "Error: file.csv, line 3: no label\n"),
     ],
 )
@@ -223,18 +245,18 @@ def test_broken_configuration_is_told_in_one_line(project, invoke):
 def test_fetch_puts_raw_files_in_place_and_lists_them(project, invoke, tmp_path, monkeypatch):
     mirror = tmp_path / "mirror"
     mirror.mkdir()
-    with tarfile.open(mirror / "trec.tar.xz", "w:xz") as archive:
-        archive.add(project / "conf" / "base", arcname="trec")
+    with tarfile.open(mirror / "hoc.tar.xz", "w:xz") as archive:
+        archive.add(project / "conf" / "base", arcname="hoc")
     monkeypatch.setenv("LOSSLAB_MIRROR", str(mirror))
-    done = invoke("fetch", "trec", "cwe")
+    done = invoke("fetch", "hoc", "cwe")
     assert done.exit_code == 0
     assert done.stdout.splitlines() == [
-        "trec: data/01_raw/trec",
+        "hoc: data/01_raw/hoc",
         "cwe: comes with the package cwe2",
     ]
-    assert (project / "data/01_raw/trec/globals.yml").is_file()
+    assert (project / "data/01_raw/hoc/globals.yml").is_file()
     listed = [line.split()[:2] for line in invoke("fetch", "--list").stdout.splitlines()]
-    assert ["trec", "yes"] in listed
+    assert ["hoc", "yes"] in listed
     assert ["yelp", "no"] in listed
 
 
@@ -258,32 +280,113 @@ def test_fetch_goes_on_after_a_dataset_that_failed(invoke):
     assert "cwe: comes with the package cwe2" in result.output
 
 
-@pytest.mark.slow
-def test_cross_validation_runs_every_fold_and_compares_losses_over_them(project, invoke):
-    chosen = "--pipelines=bce_loss,db_loss"
-    done = invoke("cross-validate", "--env=test", chosen, "--folds=2", "--params=split.seed=3")
-    assert done.exit_code == 0, done.output
-    assert "fold 2 of 2" in done.stdout
-    (file,) = project.glob("data/08_reporting/fold_comparison.csv/*/fold_comparison.csv")
-    table = pd.read_csv(file).set_index(["metric", "loss"])
-    assert table.loc[("macro_f1", "db"), "folds"] == 2
-    saved = [json.loads(f.read_text()) for f in project.glob("data/**/db_loss/metrics.json/*/*")]
-    assert len(saved) == 2
-    mean = sum(result["mean"]["macro_f1"] for result in saved) / 2
-    assert table.loc[("macro_f1", "db"), "mean"] == pytest.approx(mean)
-    assert {result["conditions"]["split"]["seed"] for result in saved} == {3}
-    corpora = project.glob("data/03_primary/*/corpus_summary.json/*/*")
-    assert {json.loads(f.read_text())["fold"] for f in corpora} == {"1 of 2", "2 of 2"}
-    assert not (project / "data/03_primary/cwe").exists()
+def test_locks_of_killed_runs_are_removed_by_the_next_one(project, invoke):
+    folder = project / "data/08_reporting/cwe/probe/metrics.json"
+    folder.mkdir(parents=True)
+    for name in (".1.lock", ".1.owner"):
+        (folder / name).touch()
+    assert invoke("run", "--env=test", "--pipelines=data").exit_code == 0
+    assert list(folder.iterdir()) == []
 
 
-def test_cross_validation_leaves_selected_nodes_out_of_its_last_pipeline(invoke, monkeypatch):
+@pytest.fixture
+def fold_calls(monkeypatch):
+    """What cross-validation asks Kedro's own command for, instead of running it."""
     calls = []
     monkeypatch.setattr(kedro_run, "callback", lambda **options: calls.append(options))
-    done = invoke("cross-validate", "--folds=2", "--losses=bce", "--to-nodes=bce_loss.train")
+    return calls
+
+
+def test_cross_validation_runs_every_fold_without_a_report_then_compares_them(invoke, fold_calls):
+    words = ("--losses=bce,db", "--seeds=2", "--recipe=lstm", "--params=split.seed=3,seed=5")
+    done = invoke("cross-validate", "--folds=3", *words)
     assert done.exit_code == 0, done.output
-    *folds, last = calls
-    assert [call["params"]["split"]["fold"] for call in folds] == [1, 2]
-    assert all(call["to_nodes"][0].endswith(".bce_loss.train") for call in folds)
-    assert (last["pipelines"], list(last["to_nodes"])) == (["meta_analysis"], [])
-    assert "split" not in last["params"]
+    *folds, last = fold_calls
+    assert [call["params"]["split"] for call in folds] == [
+        {"seed": 3, "folds": 3, "fold": fold} for fold in (1, 2, 3)
+    ]
+    assert {tuple(call["pipelines"]) for call in folds} == {("modelling",)}
+    assert last["pipelines"] == ["cross_validation"]
+    assert last["params"]["split"] == {"seed": 3, "folds": 3}
+    chosen = {"losses": ["bce", "db"], "num_seeds": 2, "recipe": "lstm", "seed": 5}
+    for call in fold_calls:
+        assert {name: call["params"][name] for name in chosen} == chosen
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--from-nodes=bce_loss.train"], "--from-nodes does not go with cross-validate"),
+        (["--to-outputs=splits"], "--to-outputs does not go with cross-validate"),
+        (["--nodes=split_documents"], "--nodes does not go with cross-validate"),
+        (["--tags=training"], "--tags does not go with cross-validate"),
+        (["--namespaces=data"], "--namespaces does not go with cross-validate"),
+        (["--load-versions=splits:1"], "--load-versions does not go with cross-validate"),
+        (["--pipelines=bce_loss"], "--pipelines does not go with cross-validate"),
+        (["--pipeline=bce_loss"], "--pipeline does not go with cross-validate"),
+        (["--params=split.fold=2"], "--params=split.fold does not go with cross-validate"),
+        (["--params=split=3"], "parameter 'split' has parts, as in split.seed=3; got 3"),
+        (["--params=split.folds=5"], "--params=split.folds does not go with cross-validate"),
+        (["--losses=bce,dbb"], "unknown loss 'dbb'; did you mean 'db'?"),
+        (["--params=report.referenze=bce"], "unknown parameter 'report.referenze'; did you"),
+    ],
+    ids=lambda value: value[-1] if isinstance(value, list) else "",
+)
+def test_option_that_makes_no_sense_over_folds_is_told_in_one_line(
+    project, invoke, fold_calls, words, message
+):
+    done = invoke("cross-validate", "--folds=2", *words)
+    assert done.exit_code == 1
+    assert done.stderr.strip().splitlines()[-1].startswith(f"Error: {message}")
+    assert fold_calls == []
+
+
+@pytest.mark.parametrize("folds", ["1", "0", "two"])
+def test_fewer_than_two_folds_are_a_usage_error(invoke, fold_calls, folds):
+    done = invoke("cross-validate", f"--folds={folds}")
+    assert done.exit_code == 2
+    assert done.stderr.strip().splitlines()[-1].startswith("Error: Invalid value for '--folds'")
+    assert fold_calls == []
+
+
+def test_help_of_cross_validation_hides_what_it_refuses(invoke):
+    words = invoke("cross-validate", "--help").output
+    assert "--folds" in words
+    for refused in ("--from-nodes", "--to-outputs", "--pipelines", "--tags", "--load-versions"):
+        assert refused not in words
+
+
+def test_loss_that_fails_in_a_fold_costs_that_fold_alone(invoke, monkeypatch):
+    calls = []
+
+    def run(**options):
+        calls.append(options["pipelines"])
+        if options["params"]["split"].get("fold") == 1:
+            raise NonFiniteLossError("loss db, seed 1: NaN at step 7")
+
+    monkeypatch.setattr(kedro_run, "callback", run)
+    done = invoke("cross-validate", "--folds=2", "--losses=bce,db")
+    assert calls == [["modelling"], ["modelling"], ["cross_validation"]]
+    assert done.exit_code == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last == "Error: fold 1: loss db, seed 1: NaN at step 7"
+
+
+def test_fold_that_cannot_be_run_ends_cross_validation(invoke, monkeypatch):
+    calls = []
+
+    def run(**options):
+        calls.append(options)
+        raise CorpusError("file.csv, line 3: no label")
+
+    monkeypatch.setattr(kedro_run, "callback", run)
+    done = invoke("cross-validate", "--folds=2", "--losses=bce,db")
+    assert (len(calls), done.exit_code) == (1, 1)
+    assert done.stderr.strip().splitlines()[-1] == "Error: file.csv, line 3: no label"
+
+
+def test_comparison_of_no_folds_is_told_in_one_line(invoke):
+    done = invoke("run", "--env=test", "--pipelines=cross_validation")
+    assert done.exit_code == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: no folds to compare: kedro cross-validate")

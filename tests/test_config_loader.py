@@ -1,8 +1,9 @@
 """Configuration: every dataset loads and says only what differs, layers, folders of variants."""
 
 import os
+import re
 import shutil
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import click
 import pytest
@@ -37,6 +38,18 @@ def loader(dataset="cwe", *, conf=CONF, env="local", **runtime):
 
 def parameters(*args, **options):
     return loader(*args, **options)["parameters"]
+
+
+def test_report_links_the_page_of_soft_labels_where_the_catalog_keeps_it():
+    catalog = DataCatalog.from_config({**loader()["catalog"]}, save_version="now")
+    template = ROOT / "src/losslab/reporting/template/corpus.html.j2"
+    (link,) = re.findall(r'href="([^"]+)"', template.read_text())
+    report, page = (catalog[name].latest for name in ("report_page", "soft_labels_page"))
+    assert report.name == "latest.html"  # figures.js knows this name, and where versions lie
+    assert os.path.normpath(report.parent / link) == str(page)
+    versioned = report.parent / "report.html/now/report.html"
+    assert catalog["report_page"]._get_save_path() == PurePosixPath(versioned)
+    assert os.path.normpath(versioned.parent / "../.." / link) == str(page)
 
 
 def leaves(tree, path=()):
@@ -192,7 +205,13 @@ def folders(*args, **options) -> tuple[str, str]:
         ("cmu_movie", {"corpus": {"part": "title"}}, ("cmu_movie-part=title", "probe")),
         ("cmu_movie", {"corpus": {"part": "abstract"}}, ("cmu_movie", "probe")),
         ("cwe", {"min_label_frequency": 5}, ("cwe-min_label_frequency=5", "probe")),
-        ("cwe", {"split": {"folds": 4, "fold": 2}}, ("cwe-split.folds=4", "probe")),
+        ("cwe", {"split": {"folds": 4, "fold": 2}}, ("cwe-folds=4/fold=2", "probe")),
+        ("cwe", {"split": {"folds": 4, "seed": 3}}, ("cwe-split.seed=3-folds=4/fold=1", "probe")),
+        (
+            "cmu_movie",
+            {"corpus": {"part": "title"}, "split": {"folds": 4, "fold": 3}},
+            ("cmu_movie-part=title-folds=4/fold=3", "probe"),
+        ),
         ("cwe", {"undersample": {"ratio": 10}}, ("cwe-undersample.ratio=10", "probe")),
         ("cwe", {"seed": 4, "num_seeds": 2, "losses": ["db"]}, ("cwe", "probe")),
         (
@@ -202,7 +221,7 @@ def folders(*args, **options) -> tuple[str, str]:
         ),
         ("cwe", {"recipes": {"probe": {"model": {"hidden_dim": 256}}}}, ("cwe", "probe")),
         ("cwe", {"recipes": {"probe": {"training": {"epochs": 1}}}}, ("cwe", "probe")),
-        ("own", {"corpus": {"file": "in/tickets.csv"}}, ("own-in_tickets", "probe")),
+        ("own", {"corpus": {"file": "cwe.csv"}}, ("own-cwe", "probe")),
     ],
     ids=str,
 )
@@ -222,6 +241,58 @@ def test_raw_files_are_shared_by_the_variants_of_a_dataset_and_by_datasets_of_a_
     variant = loader("cmu_movie", corpus={"part": "title"})["catalog"]
     assert variant["raw_files"]["filepath"] == "data/01_raw/cmu_movie"
     assert loader("own")["catalog"]["raw_files"]["filepath"] == "data/01_raw/own"
+
+
+def test_folds_have_folders_of_their_own_in_every_layer_below_that_of_the_cross_validation():
+    first, second = (loader("cwe", split={"folds": 4, "fold": fold})["catalog"] for fold in (1, 2))
+    ordinary = loader("cwe")["catalog"]
+    shared = {"raw_files", "reports", "corpora", "paper_tables", "dataset_comparison"}
+    joint = {name for name in first if "fold_" in name or name.startswith("cross_validation_")}
+    for name, entry in first.items():
+        path = str(entry.get("filepath", ""))
+        if name in shared or not path:
+            continue
+        assert path != ordinary[name]["filepath"], name
+        assert "/cwe-folds=4/" in path
+        if name not in joint:
+            assert "/cwe-folds=4/fold=1" in path
+            assert second[name]["filepath"] == path.replace("/fold=1", "/fold=2")
+    assert first["fold_comparison"]["filepath"] == second["fold_comparison"]["filepath"]
+
+
+def test_folds_that_a_file_asks_for_have_folders_of_their_own_too(conf):
+    write(conf, datasets__folded="reader: cwe\nsplit: {folds: 3}\n")
+    assert folders("folded", conf=conf)[0] == "folded-folds=3/fold=1"
+
+
+@pytest.mark.parametrize("place", ["datasets__reuters", "local__parameters_data"])
+def test_own_data_cannot_take_the_folders_of_a_built_in_corpus(conf, place):
+    write(conf, **{place: "reader: csv\ncorpus: {file: my.csv}\n"})
+    with pytest.raises(click.ClickException, match="'reuters' is a built-in corpus and reader csv"):
+        parameters("reuters", conf=conf)
+
+
+def test_own_data_in_place_of_a_built_in_corpus_are_a_variant_of_it():
+    changes = {"reader": "csv", "corpus": {"file": "my.csv"}}
+    assert folders("cwe", **changes)[0] == "cwe-reader=csv-my"
+
+
+def test_dataset_cannot_be_named_like_a_variant_of_another(conf):
+    write(conf, **{"datasets__own-my": "reader: csv\ncorpus: {file: a.csv}\n"})
+    with pytest.raises(click.ClickException, match=r"variant of 'own': rename .*own-my.yml"):
+        parameters("own-my", conf=conf)
+
+
+@pytest.mark.parametrize("name", ["../cwe", "a/b", "probe-x", "..", "", "a b"])
+def test_recipes_name_is_that_of_a_folder(name):
+    with pytest.raises(click.ClickException, match="a name has letters, digits and underscores"):
+        parameters(recipes={name: {"extends": "probe"}})
+
+
+@pytest.mark.parametrize("name", ["../reuters", "/etc/x", "..", "cwe/../trec"])
+def test_dataset_is_no_path(name):
+    with pytest.raises(click.ClickException, match="unknown dataset"):
+        parameters(name)
 
 
 def test_loaders_of_one_process_resolve_folders_of_their_own():

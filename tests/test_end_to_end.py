@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from conftest import (
 from mlflow.tracking import MlflowClient
 from safetensors.numpy import load, load_file
 from scipy import sparse
+from scipy.stats import ttest_rel
 from sklearn.metrics import f1_score
 
 from losslab.evaluation import Predictions
@@ -53,7 +55,9 @@ def runs(client: MlflowClient) -> list[mlflow.entities.Run]:
 
 def test_default_run_prints_a_table_with_every_loss_and_where_to_look(finished):
     _, done = finished
-    rows = re.findall(r"^\| (\w+) +\| \d\.\d{3} ± \d\.\d{3}", done.stdout, flags=re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\w+)(?: \*)? +\| \d\.\d{3} ± \d\.\d{3}", done.stdout, flags=re.MULTILINE
+    )
     assert sorted(rows) == sorted(LOSSES)
     for hint in ("latest.html", "kedro mlflow ui", "kedro viz"):
         assert hint in done.stdout
@@ -93,10 +97,12 @@ def test_every_loss_has_intervals_errors_and_a_difference_to_the_reference(finis
     told = read_json(folder / "uncertainty.json")
     assert set(told["losses"]) == set(LOSSES)
     for loss, metrics in told["losses"].items():
-        mean = read_json(folder / f"{loss}_loss/metrics.json")["mean"]
+        result = read_json(folder / f"{loss}_loss/metrics.json")
+        mean, marked = result["mean"], result["training"]["mark"] is not None
         assert metrics["micro_f1"]["value"] == mean["micro_f1"]
         assert metrics["micro_f1"]["low"] < mean["micro_f1"] < metrics["micro_f1"]["high"]
-        assert (metrics["micro_f1"]["p_holm"] is None) == (loss == told["reference"])
+        untested = loss == told["reference"] or marked
+        assert (metrics["micro_f1"]["p_holm"] is None) == untested
         errors = read_json(folder / f"{loss}_loss/errors.json")
         assert len(errors["by_frequency_decile"]) == 10
 
@@ -214,7 +220,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> Path:
 
 
 def told_losses(printed: str) -> list[str]:
-    return sorted(re.findall(r"^\| (\w+) +\| \d\.\d{3}", printed, flags=re.MULTILINE))
+    return sorted(re.findall(r"^\| (\w+)(?: \*)? +\| \d\.\d{3}", printed, flags=re.MULTILINE))
 
 
 def losses_of_page(project: Path) -> set[str]:
@@ -255,7 +261,7 @@ def test_one_chosen_loss_is_its_own_reference(small, monkeypatch):
 @pytest.mark.parametrize("rule", ["own", "per_label", "top_k"])
 def test_primary_rule_is_taken_from_stored_scores_on(small, monkeypatch, rule):
     invoke = invoker_in(small, monkeypatch)
-    words = ["--pipelines=bce_loss", "--from-nodes=bce_loss.fit_rules", "--env=test"]
+    words = ["--pipelines=bce_loss", "--env=test"]
     models = small / "data/06_models/cwe/probe/bce_loss/model.safetensors"
     trained = len(list(models.iterdir()))
     done = invoke("run", *words, f"--params=primary_rule={rule},num_seeds=2")
@@ -296,7 +302,7 @@ def test_same_seed_gives_the_same_files_in_any_process_and_another_seed_another_
     done = kedro(*words, "--params=seed=1")
     assert done.returncode == 0, done.stderr
     for seed in (1, 2):
-        result = invoke(*words, f"--params=seed={seed}")
+        result = invoke(*words, "--fresh", f"--params=seed={seed}")
         assert result.exit_code == 0, result.output
 
     def read(file: str) -> list[bytes]:
@@ -321,9 +327,119 @@ def test_unreachable_tracking_server_costs_a_warning_not_the_run(project, kedro)
     assert done.returncode == 0, done.stderr
     warnings = [line for line in done.stderr.splitlines() if "WARNING" in line]
     assert len([line for line in warnings if "training documents for batches" not in line]) == 1
-    assert "tracking is off for the rest of this run" in done.stderr
-    assert "not tracked" in done.stdout
+    assert "what it misses is sent later" in done.stderr
+    assert "the next run sends it what it misses" in done.stdout
     assert (project / REPORTS / "bce_loss/metrics.json").is_dir()
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder, and what it holds."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+FOLDED = "data/08_reporting/cwe-folds=2"
+CROSS_VALIDATE = ("cross-validate", "--env=test", "--folds=2", "--losses=bce,db")
+
+
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path):
+    """A project after `kedro run`, a cross-validation that broke off in fold 2, and its repetition."""
+    project = make_small_project(tmp_path_factory.mktemp("folded") / "project", mlflow_store)
+    with pytest.MonkeyPatch.context() as patch:
+        invoke = invoker_in(project, patch)
+        assert invoke("run", "--env=test", "--losses=bce,db").exit_code == 0
+        before = contents(project / "data/08_reporting/cwe")
+        obstacle = project / "data/03_primary/cwe-folds=2/fold=2"
+        obstacle.parent.mkdir()
+        obstacle.write_text("in the way")
+        broken = invoke(*CROSS_VALIDATE)
+        left = contents(project / FOLDED)
+        obstacle.unlink()
+        done = invoke(*CROSS_VALIDATE)
+    return project, before, (broken, left), done
+
+
+def test_cross_validation_ends_with_the_path_of_its_page_and_its_table(folded):
+    project, _, _, done = folded
+    assert done.exit_code == 0, done.output
+    assert told_losses(done.stdout) == ["bce", "db"]  # one table: no fold prints its own
+    told = done.stdout[done.stdout.index("fold 2 of 2") :].split("\n\n")
+    assert told[1] == f"report   {FOLDED}/probe/latest.html"
+    assert told[2].startswith("| loss | micro-F1 ")
+    page = (project / FOLDED / "probe/latest.html").read_text()
+    assert "2-fold cross-validation on cwe" in page
+
+
+def test_cross_validation_leaves_the_ordinary_report_as_it_was(folded):
+    project, before, _, _ = folded
+    assert "probe/latest.html" in before
+    assert contents(project / "data/08_reporting/cwe") == before
+    reports = {path.name for path in (project / "data/08_reporting").iterdir()}
+    assert reports == {"cwe", "cwe-folds=2"}
+
+
+def test_table_over_folds_is_of_the_folds_results(folded):
+    project, *_ = folded
+    table = pd.read_csv(newest(project / FOLDED / "probe/fold_comparison.csv"))
+    row = table.set_index(["metric", "loss"]).loc[("macro_f1", "db")]
+    values = {
+        loss: [
+            read_json(project / FOLDED / f"fold={fold}/probe/{loss}_loss/metrics.json")["mean"]
+            for fold in (1, 2)
+        ]
+        for loss in ("bce", "db")
+    }
+    bce, db = ([mean["macro_f1"] for mean in values[loss]] for loss in ("bce", "db"))
+    assert (row["folds"], row["mean"]) == (2, pytest.approx(sum(db) / 2))
+    assert row["p"] == row["p_holm"] == pytest.approx(ttest_rel(db, bce).pvalue)
+
+
+def test_finished_folds_outlive_one_that_failed(folded):
+    project, _, (broken, left), _ = folded
+    assert broken.exit_code == 1
+    assert broken.stderr.strip().splitlines()[-1].startswith("Error: ")
+    assert {name.split("/")[0] for name in left} == {"fold=1"}
+    now = contents(project / FOLDED)
+    assert {name: now[name] for name in left if "/latest/" not in name} == {
+        name: content for name, content in left.items() if "/latest/" not in name
+    }
+
+
+def test_every_fold_has_folders_and_a_split_of_its_own(folded):
+    project, *_ = folded
+    splits = [
+        pd.read_parquet(newest(project / f"data/03_primary/cwe-folds=2/fold={fold}/splits.parquet"))
+        for fold in (1, 2)
+    ]
+    first, second = (table.set_index("id")["split"] for table in splits)
+    assert (first == "test").equals(second == "test")
+    assert ((first == "validation") != (second == "validation"))[first != "test"].all()
+    for layer in (project / "data").iterdir():
+        if layer.name != "01_raw" and not layer.name.startswith("."):
+            below = {path.name for path in (layer / "cwe-folds=2").iterdir()}
+            assert {"fold=1", "fold=2"} <= below <= {"fold=1", "fold=2", "probe"}
+
+
+def test_runs_of_a_cross_validation_are_tagged_with_their_fold(folded):
+    project, *_ = folded
+    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
+    experiment = client.get_experiment_by_name("losslab")
+    runs = client.search_runs([experiment.experiment_id], "attributes.status = 'FINISHED'")
+    parents = [run.data.tags for run in runs if "mlflow.parentRunId" not in run.data.tags]
+    folds = [(tags.get("fold"), tags.get("folds")) for tags in reversed(parents)]
+    assert folds == [(None, None), ("1", "2"), ("1", "2"), ("2", "2"), ("all", "2")]
+
+
+def test_missing_fold_is_named_when_folds_are_compared_again(folded, monkeypatch):
+    project, *_ = folded
+    shutil.rmtree(project / FOLDED / "fold=2/probe/db_loss/metrics.json")
+    words = ("--env=test", "--losses=bce,db", "--params=split.folds=2")
+    done = invoker_in(project, monkeypatch)("run", "--pipelines=cross_validation", *words)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^\| db .*\| 1 \(no 2\) +\|$", done.stdout, flags=re.MULTILINE)
+    page = (project / FOLDED / "probe/latest.html").read_text()
+    assert "<b>db</b>: no result of fold 2" in page
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from kedro.runner import SequentialRunner
 from mlflow.tracking import MlflowClient
 from pydantic import BaseModel
 
-from losslab.hooks import PipelineSelection, Summary, Tracking
-from losslab.training.events import EpochEnded, TrainingStarted, publish
+from losslab.hooks import MLFLOW_DEFAULTS, OUTBOX, PipelineSelection, Summary, Tracking
+from losslab.training.events import EpochEnded, TrainingEnded, TrainingStarted, publish
 
 PARAMETERS = """
 task: multi
@@ -34,7 +34,9 @@ dataset: cwe
 recipe: {name: probe, training: {epochs: 4}}
 seed: 1
 db_loss: {name: db, options: {gamma: 2.0}}
+bce_loss: {name: bce, options: {}}
 """
+FACTS = {"select_by": "macro_f1", "best_epoch": 1, "epochs": 4, "ended_by": "budget", "mark": None}
 METRICS = {
     "seeds": {"1": {"macro_f1": 0.5}},
     "mean": defaultdict(lambda: 0.5),
@@ -42,6 +44,7 @@ METRICS = {
     "intervals": {"macro_f1": {"low": 0.4, "high": 0.6}},
     "own": {"seeds": {"1": {"macro_f1": 0.45}}},
     "rules": {"top_k": {"test": {"macro_f1": 0.35}}},
+    "training": {"seeds": {"1": {**FACTS, "mark": "stopped before it had learned"}}, "mark": None},
 }
 CONF = Path(__file__).parents[1] / "conf/base/mlflow.yml"
 
@@ -59,6 +62,7 @@ def train(recipe: Recipe) -> str:
     assert isinstance(recipe, Recipe)
     publish(TrainingStarted("db", 1))
     publish(EpochEnded("db", 1, 1.0, 1, {"validation_macro_f1": 0.3}))
+    publish(TrainingEnded("db", 1, FACTS))
     return "model"
 
 
@@ -78,6 +82,7 @@ def interrupt(model: str) -> None:
 TRAIN = Node(train, "params:recipe", "model", name="train")
 EVALUATE = Node(evaluate, ["model", "params:recipe"], "db_loss_metrics", name="evaluate")
 FAIL = Node(fail, "model", None, name="fail")
+FAIL_DB = Node(fail, "model", None, name="fail", tags=["db_loss", "evaluation"])
 INTERRUPT = Node(interrupt, "model", None, name="interrupt")
 
 
@@ -88,8 +93,12 @@ def store(tmp_path, mlflow_store) -> str:
 
 @pytest.fixture(autouse=True)
 def clean_mlflow(monkeypatch):
-    """No retries, and nothing of MLflow's state left for the next test."""
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    """Short pauses, and nothing of MLflow's state left for the next test."""
+    for name in MLFLOW_DEFAULTS:
+        monkeypatch.setenv(name, MLFLOW_DEFAULTS[name])
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    for name, value in {"MAX_PAUSE": 0.01, "LAST_PAUSE": 0.01, "SILENCE": 3.0}.items():
+        monkeypatch.setattr(f"losslab.tracking.outbox.{name}", value)
     yield
     while mlflow.active_run():
         mlflow.end_run()
@@ -100,13 +109,13 @@ class Project:
     """A project of two files of configuration; ``run`` calls hooks in the order of KedroSession."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.hooks = [Tracking()]
-        self.hooks.append(Summary(self.hooks[0]))
+        self.folder, self.tracking = folder, Tracking()
+        self.conf = CONF.read_text()
+        self.hooks: list[Any] = [self.tracking, Summary(self.tracking)]
         (folder / "conf/base").mkdir(parents=True)
         (folder / "conf/base/parameters.yml").write_text(PARAMETERS)
 
-    def run(self, uri: str, *nodes: Node) -> None:
+    def run(self, uri: str, *nodes: Node, **data: Any) -> None:
         manager = _create_hook_manager()
         _register_hooks(manager, self.hooks)
         _register_hooks_entry_points(manager, ())
@@ -114,9 +123,9 @@ class Project:
             self.folder, self._config_loader(uri), None, "losslab", manager, runtime_params=None
         )
         manager.hook.after_context_created(context=context)
-        pipeline, catalog = Pipeline(nodes), self._catalog()
+        pipeline, catalog = Pipeline(nodes), self._catalog(**data)
         names = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "load_versions")
-        run_params = {**dict.fromkeys(names), "pipeline_names": ["db_loss"]}
+        run_params = {**dict.fromkeys(names), "pipeline_names": ["db_loss"], "run_id": "now"}
         run = {"run_params": run_params, "pipeline": pipeline, "catalog": catalog}
         manager.hook.before_pipeline_run(**run)
         try:
@@ -128,16 +137,17 @@ class Project:
 
     def _config_loader(self, uri: str) -> OmegaConfigLoader:
         places = {"tracking_uri": uri, "artifact_location": str(self.folder / "mlruns")}
-        conf = CONF.read_text()
+        conf = self.conf
         for name, place in places.items():
             assert f"${{losslab.{name}:}}" in conf
             conf = conf.replace(f"${{losslab.{name}:}}", place)
         (self.folder / "conf/base/mlflow.yml").write_text(conf)
         return OmegaConfigLoader(str(self.folder / "conf"), base_env="base", default_run_env="base")
 
-    def _catalog(self) -> DataCatalog:
+    def _catalog(self, **data: Any) -> DataCatalog:
         recipe = Recipe(name="probe", training=Budget(epochs=4))
-        data = {"params:recipe": recipe, "db_loss_decision_rules": {"seeds": {}}}
+        data = {"params:recipe": recipe, "db_loss_decision_rules": {"seeds": {}}, **data}
+        data = {name: value for name, value in data.items() if value is not None}
         return DataCatalog({name: MemoryDataset(value) for name, value in data.items()})
 
 
@@ -166,6 +176,9 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
     assert child.info.run_name == "db_loss seed 1 (cwe, probe)"
     assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
     assert {parent.info.status, child.info.status} == {"FINISHED"}
+    training = "selected by validation macro-F1, epoch 1 of 4; ended by budget"
+    assert child.data.tags["training"] == training
+    assert child.data.tags["mark"] == "stopped before it had learned"
     assert child.data.metrics == {
         "validation/macro_f1": 0.3,
         "test/macro_f1": 0.5,
@@ -189,15 +202,17 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
     assert "kedro mlflow ui" in printed
 
 
-def test_typed_parameters_are_logged_field_by_field_and_once(project, store, monkeypatch):
-    logged = []
-    log_param = mlflow.log_param
-    monkeypatch.setattr(
-        mlflow, "log_param", lambda *args: (logged.append(args[0]), log_param(*args))
-    )
+def test_typed_parameters_are_logged_field_by_field(project, store):
     project.run(store, TRAIN, EVALUATE)
-    assert logged == ["recipe.name", "recipe.training.epochs"]
     assert runs_of(store)[0].data.params == {"recipe.name": "probe", "recipe.training.epochs": "4"}
+
+
+def test_training_that_was_not_evaluated_tells_what_it_was_selected_by(project, store):
+    with contextlib.suppress(ValueError):
+        project.run(store, TRAIN, FAIL)
+    _, child = runs_of(store)
+    assert child.data.tags["training"].startswith("selected by validation macro-F1, epoch 1 of 4")
+    assert "mark" not in child.data.tags
 
 
 def test_failed_node_fails_parent_and_child(project, store):
@@ -205,6 +220,65 @@ def test_failed_node_fails_parent_and_child(project, store):
         project.run(store, TRAIN, FAIL)
     assert set(statuses(store).values()) == {"FAILED"}
     assert mlflow.active_run() is None
+
+
+@pytest.mark.parametrize("nodes", [(TRAIN, FAIL_DB), (FAIL_DB,)])
+def test_loss_that_fails_has_a_failed_run_with_the_reason(project, store, nodes):
+    with pytest.raises(ValueError, match="no use for a model"):
+        project.run(store, *nodes, model="model" if len(nodes) == 1 else None)
+    parent, child = runs_of(store)
+    assert child.info.run_name == "db_loss seed 1 (cwe, probe)"
+    assert child.info.status == parent.info.status == "FAILED"
+    assert child.data.tags["failure"] == "no use for a model"
+    assert child.data.params["loss_options.gamma"] == "2.0"
+
+
+def test_loss_that_fails_leaves_the_runs_of_others_alone(project, store):
+    class GoesOn:
+        """Fails one loss, as a runner does that goes on with the others."""
+
+        @hook_impl
+        def after_node_run(self, node):
+            if node.name == "train":
+                project.tracking.fail_loss("bce", "loss is NaN")
+
+    project.hooks.append(GoesOn())
+    project.run(store, TRAIN, EVALUATE)
+    assert statuses(store) == {
+        "db_loss (cwe, probe)": "FINISHED",
+        "db_loss seed 1 (cwe, probe)": "FINISHED",
+        "bce_loss seed 1 (cwe, probe)": "FAILED",
+    }
+
+
+def test_results_that_were_current_get_a_run_that_says_so(project, store):
+    class Current:
+        """Finds a node current, as the incremental runner does."""
+
+        @hook_impl
+        def before_pipeline_run(self, catalog):
+            catalog["db_loss_metrics"] = MemoryDataset(METRICS)
+            self.catalog = catalog
+
+        @hook_impl
+        def after_node_run(self):
+            project.tracking.node_is_current(EVALUATE, self.catalog)
+
+    project.hooks.insert(0, Current())
+    project.run(store, Node(lambda: "model", None, "model", name="other"))
+    parent, child = runs_of(store)
+    assert parent.data.params == {"recipe.name": "probe", "recipe.training.epochs": "4"}
+    assert child.data.tags["current"] == "true"
+    assert child.data.metrics["test/macro_f1"] == 0.5
+    assert child.data.params["loss_options.gamma"] == "2.0"
+    assert child.info.status == "FINISHED"
+    assert child.data.tags["session"] == "now"
+
+
+def test_dataset_that_cannot_be_mirrored_costs_a_warning(project, store, caplog):
+    project.run(store, TRAIN, Node(lambda model: {}, "model", "label_statistics", name="empty"))
+    assert len(mlflow_warnings(caplog)) == 1
+    assert statuses(store)["db_loss (cwe, probe)"] == "FINISHED"
 
 
 def test_interrupted_run_is_killed_when_the_next_one_of_the_process_starts(project, store):
@@ -237,42 +311,76 @@ def mlflow_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in warnings if "MLflow" in record.getMessage()]
 
 
-@pytest.mark.parametrize("failure", ["500", "closed"])
+@pytest.mark.parametrize("failure", ["500", "closed", "lost"])
 @pytest.mark.parametrize(
-    "fails_at",
-    ["", "runs/create", "runs/set-tag", "runs/log-parameter", "runs/log-batch", "runs/update"],
+    "fails_at", ["", "runs/create", "runs/get", "runs/set-tag", "runs/log-batch", "runs/update"]
 )
-def test_failing_server_costs_one_warning(project, caplog, capsys, failure, fails_at):
+def test_failing_server_costs_one_warning_and_the_next_run_makes_up(
+    project, caplog, capsys, failure, fails_at
+):
     with serve(FakeServer(failure, fails_at)) as server:
         project.run(server.url, TRAIN, EVALUATE)
-    assert server.failed
-    assert len(mlflow_warnings(caplog)) == 1
-    assert "tracking is off for the rest of this run" in mlflow_warnings(caplog)[0]
-    assert "| db " in capsys.readouterr().out
-    assert mlflow.active_run() is None
+        assert server.failed
+        assert len(mlflow_warnings(caplog)) == 1
+        assert "what it misses is sent later" in mlflow_warnings(caplog)[0]
+        assert "| db " in capsys.readouterr().out
+        assert mlflow.active_run() is None
+        server.heal()
+        project.run(server.url, TRAIN, EVALUATE)
+    parents, children = by_level(server)
+    assert len(parents) == len(children) == 2
+    for run in parents + children:
+        assert run["info"]["status"] == "FINISHED"
+    for run in children:
+        assert {"validation/macro_f1", "test/macro_f1"} <= {
+            m["key"] for m in run["data"]["metrics"]
+        }
+    for run in parents:
+        assert {"recipe.name", "recipe.training.epochs"} == {
+            p["key"] for p in run["data"]["params"]
+        }
+    assert list((project.folder / OUTBOX).iterdir()) == []
 
 
-def test_server_that_is_gone_is_not_asked_for_every_node(project):
+def by_level(server: FakeServer) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Parents and children."""
+    levels: tuple[list[dict[str, Any]], list[dict[str, Any]]] = [], []
+    for run in server.runs.values():
+        levels["mlflow.parentRunId" in {tag["key"] for tag in run["data"]["tags"]}].append(run)
+    return levels
+
+
+def test_server_that_hangs_is_waited_for_at_most_once_at_the_end(project, capsys):
+    with serve(FakeServer("hangs", "runs/log-batch", spared=1)) as server:
+        project.run(server.url, TRAIN, EVALUATE)
+        assert len(server.failed) <= 4
+        assert f"the next run sends it what it misses ({OUTBOX})" in capsys.readouterr().out
+        server.heal()
+        project.run(server.url, TRAIN, EVALUATE)
+    assert set(server.statuses().values()) == {"FINISHED"}
+    assert len(server.runs) == 4
+
+
+def test_run_interrupted_while_the_server_is_gone_is_killed_by_the_next(project):
+    with serve(FakeServer("closed", "runs/log-batch", spared=1)) as server:
+        with pytest.raises(KeyboardInterrupt):
+            project.run(server.url, TRAIN, INTERRUPT)
+        project.tracking._kill()  # what atexit does
+        server.heal()
+        project.run(server.url, TRAIN, EVALUATE)
+    parents, children = by_level(server)
+    for level in (parents, children):
+        assert [run["info"]["status"] for run in level] == ["KILLED", "FINISHED"]
+
+
+def test_nodes_ask_the_server_nothing(project):
     inputs = ["model", "params:recipe"]
     more = [Node(evaluate, inputs, f"result_{n}", name=f"evaluate_{n}") for n in range(9)]
-    with serve(FakeServer("500", "runs/log-parameter")) as server:
+    with serve(FakeServer()) as server:
+        project.run(server.url, TRAIN)
+        few = len(server.requests)
         project.run(server.url, TRAIN, *more)
-    assert server.failed.count("runs/log-parameter") == 1
-    assert len(server.failed) <= 3
-
-
-@pytest.mark.parametrize(
-    ("nodes", "status"), [((TRAIN, EVALUATE), "FINISHED"), ((TRAIN, FAIL), "FAILED")]
-)
-def test_server_that_failed_once_is_told_the_statuses(project, nodes, status):
-    with (
-        serve(FakeServer("500", "runs/log-batch", spared=2, recovers=True)) as server,
-        contextlib.suppress(ValueError),
-    ):
-        project.run(server.url, *nodes)
-    assert server.failed == ["runs/log-batch"]
-    ended = [body["status"] for method, body in server.requests if method == "runs/update"]
-    assert ended == [status, status]
+    assert len(server.requests) - few <= few
 
 
 def test_failing_server_does_not_hide_the_error_of_a_node(project):
@@ -284,16 +392,23 @@ def test_failing_server_does_not_hide_the_error_of_a_node(project):
     assert server.failed
 
 
-def test_server_that_is_back_is_used_by_the_next_run_of_the_process(project, store):
-    with serve(FakeServer("closed", "")) as server:
-        project.run(server.url, TRAIN, EVALUATE)
+def test_run_that_mlflow_yml_excludes_is_not_tracked(project, store, capsys):
+    option = "  disable_tracking: {pipelines: [db_loss]}\n"
+    project.conf = project.conf.replace("tracking:\n", f"tracking:\n{option}", 1)
     project.run(store, TRAIN, EVALUATE)
-    assert set(statuses(store).values()) == {"FINISHED"}
+    assert runs_of(store) == []
+    assert "not tracked" in capsys.readouterr().out
+
+
+def test_wrong_mlflow_yml_costs_a_warning(project, store, caplog):
+    project.conf += "\nno_such_option: 1\n"
+    project.run(store, TRAIN, EVALUATE)
+    assert ["no_such_option" in warning for warning in mlflow_warnings(caplog)] == [True]
 
 
 def test_failing_server_does_not_skip_the_selection_of_pipelines(project, monkeypatch):
     registry: dict[str, Pipeline] = {}
-    monkeypatch.setattr("losslab.hooks.pipelines", registry)
+    monkeypatch.setattr("losslab.hooks.selection.pipelines", registry)
     project.hooks.insert(0, PipelineSelection())
     with serve(FakeServer("500", "")) as server:
         project.run(server.url, TRAIN, EVALUATE)

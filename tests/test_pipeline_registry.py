@@ -34,9 +34,13 @@ STAGES = (
     "distillation",
     "modelling",
     "report",
+    "cross_validation",
     "meta_analysis",
 )
-UNVERSIONED = {"raw_files", "failures", "reports", "corpora", "paper_tables", "results"}
+UNVERSIONED = {
+    *("raw_files", "failures", "checkpoints", "reports", "corpora", "paper_tables", "results"),
+    "fold_metrics",
+}
 
 
 @pytest.fixture(scope="module", params=["multi", "single"])
@@ -65,7 +69,7 @@ def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipeli
         return
     pipeline = pipelines[namespace(loss)]
     free = {name for name in pipeline.inputs() if not name.startswith("params:")}
-    assert free == {"raw_files", "failures"}
+    assert free == {"raw_files", "failures", "checkpoints"}
     own = {"metrics", "resamples", "errors", "score_curves"}
     assert {f"{namespace(loss)}_{name}" for name in own} <= pipeline.outputs()
     assert f"{namespace(loss)}_predictions" in pipeline.datasets()
@@ -113,7 +117,7 @@ def test_kedro_sees_the_types_of_the_parameters(pipelines):
         "soft_labels": SoftLabelSettings,
         "label_groups": LabelGroupSettings,
         "element_keywords": ElementKeywordSettings,
-        "threshold_grid": ThresholdGrid,
+        "threshold_grid": ThresholdGrid | None,
         "report": ReportSettings,
     }
     assert {name: types[name] for name in expected} == expected
@@ -142,6 +146,7 @@ def test_parameters_of_all_nodes_exist(pipelines, task):
         assert asked <= set(parameters)
 
 
+@pytest.mark.slow
 def test_the_registry_is_built_without_a_warning_transformers_sklearn_or_mlflow():
     code = (
         "import sys; from losslab.pipeline_registry import create_registry as create;"
@@ -198,3 +203,11 @@ def test_supervision_needs_no_training_and_makes_all_soft_targets(pipelines):
 
 def test_page_of_soft_labels_comes_with_kwls(pipelines):
     assert "soft_labels_page" in pipelines["kwls_loss"].outputs()
+
+
+def test_cross_validation_reads_saved_folds_and_trains_nothing(pipelines):
+    pipeline = pipelines["cross_validation"]
+    free = {name for name in pipeline.inputs() if not name.startswith("params:")}
+    assert free == {"fold_metrics"}
+    assert {"fold_comparison", "cross_validation_page"} <= pipeline.all_outputs()
+    assert not pipeline.all_outputs() & pipelines["__default__"].datasets()

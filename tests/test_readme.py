@@ -82,6 +82,7 @@ def copy(tmp_path, monkeypatch):
     return readme.README
 
 
+@pytest.mark.slow
 def test_the_readme_is_what_its_results_and_the_table_of_losses_give():
     command = [sys.executable, str(ROOT / "tools" / "readme.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -169,6 +170,21 @@ def test_the_answer_has_the_best_and_the_reference_and_says_how_sure(run):
     assert f"better than `{MULTI[20]}` (paired bootstrap, Holm): none" in answer
     assert f"significantly worse: `{MULTI[-1]}`." in answer
     assert "one seed" in answer
+
+
+def test_a_loss_that_had_not_learned_is_marked_and_never_called_worse(run):
+    table = run / "comparison.csv" / NEW / "comparison.csv"
+    comparison = pd.read_csv(table)
+    untrained = comparison["loss"].isin([MULTI[1], MULTI[-1]])
+    comparison.assign(mark=untrained.map({True: "stopped", False: ""})).to_csv(table, index=False)
+    results = readme.summarize_run(run)
+    assert {row["loss"] for row in results["losses"] if row["mark"]} == {MULTI[1], MULTI[-1]}
+    answer = " ".join(readme.answer(results).split())
+    assert f"| `{MULTI[1]}` \\* | 0.490" in answer
+    assert "significantly worse: none." in answer
+    assert f"not tested (\\*): `{MULTI[1]}`, `{MULTI[-1]}`." in answer
+    results["reference"] = MULTI[1]
+    assert "the reference did, so nothing is tested" in " ".join(readme.answer(results).split())
 
 
 def test_several_seeds_are_not_called_one(tmp_path, run):

@@ -21,6 +21,7 @@ import pandas as pd
 
 from losslab.losses import LOSSES, Loss
 from losslab.parameters import losses_for_task
+from losslab.reporting.comparison import marked_losses
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -114,7 +115,7 @@ def versioned(dataset: Path, version: str) -> Path:
     """The file of a version, such as metrics.json/<version>/metrics.json."""
     path = dataset / version / dataset.name
     if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: the report of {version} is not complete")
+        raise FileNotFoundError(f"{path} is missing: time a whole run, kedro run --fresh")
     return path
 
 
@@ -137,11 +138,12 @@ def _loss_rows(
     comparison: pd.DataFrame, uncertainty: Results, training: pd.DataFrame
 ) -> list[Results]:
     """A row per loss, best first."""
-    minutes = training.groupby("loss")["minutes"].max()
+    minutes, marks = training.groupby("loss")["minutes"].max(), marked_losses(comparison)
     rows = [
         {
             "loss": row["loss"],
             "seeds": int(row["seeds"]),
+            "mark": marks.get(row["loss"]),
             **{metric: _interval(uncertainty[row["loss"]][metric]) for metric in METRICS},
             "best_epoch": round(row["best_epoch"], 1),
             "seconds": round(60 * minutes[row["loss"]], 1),
@@ -203,9 +205,12 @@ def _table_row(row: Results) -> str:
         for cell in (row[metric] for metric in METRICS)
     ]
     seconds = f"{row['seconds']:.0f} s"
-    return (
-        "| " + " | ".join([f"`{row['loss']}`", *cells, f"{row['best_epoch']:.0f}", seconds]) + " |"
-    )
+    return "| " + " | ".join([_named(row), *cells, f"{row['best_epoch']:.0f}", seconds]) + " |"
+
+
+def _named(row: Results) -> str:
+    """The loss; an asterisk where it stopped before it had learned."""
+    return f"`{row['loss']}`" + (" \\*" if row.get("mark") else "")
 
 
 def _caption(results: Results, shown: int) -> str:
@@ -248,13 +253,28 @@ def _certainty(results: Results) -> str:
     worse: list[str] = []
     for row in results["losses"]:
         cell = row[RANKED_BY]
+        if row.get("mark"):
+            continue
         if cell["p_holm"] is not None and cell["p_holm"] < SIGNIFICANT:
             (better if cell["value"] > value else worse).append(f"`{row['loss']}`")
     sentence = (
         f"**How sure?** By macro-F1, significantly better than `{reference}`"
         f" (paired bootstrap, Holm): {_listed(better)}; significantly worse: {_listed(worse)}."
     )
-    return f"{sentence} {_advice(results, reference)}"
+    return f"{sentence} {_untrained(results)}{_advice(results, reference)}"
+
+
+def _untrained(results: Results) -> str:
+    """Losses that are not judged, and why."""
+    marked = [row["loss"] for row in results["losses"] if row.get("mark")]
+    if not marked:
+        return ""
+    names = _listed([f"`{loss}`" for loss in marked])
+    if results["reference"] in marked:
+        return (
+            f"Stopped before they had learned: {names}; the reference did, so nothing is tested. "
+        )
+    return f"Stopped before they had learned, so not tested (\\*): {names}. "
 
 
 def _advice(results: Results, reference: str) -> str:

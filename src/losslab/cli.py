@@ -1,8 +1,10 @@
 """The project's own commands: ``kedro run`` in the words of the field, cross-validation, fetching."""
 
+import logging
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +21,37 @@ from losslab.data.download.fetch import FetchOptions
 from losslab.data.download.fetch import fetch as fetch_raw_files
 from losslab.data.download.raw_folder import overview
 from losslab.data.download.sources import SOURCES
-from losslab.errors import FetchError, LosslabError
+from losslab.errors import (
+    FailedNodesError,
+    FetchError,
+    LosslabError,
+    NonFiniteLossError,
+    TrainingFailedError,
+)
 from losslab.losses import LOSSES
 from losslab.parameters import did_you_mean
+from losslab.temporary import sweep_parts, sweep_scratch_folders
 
+logger = logging.getLogger(__name__)
 PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git": "gitpython"}
 """Packages whose name is not that of their module."""
 SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": "num_seeds"}
 """Options of ours, and the parameters they set."""
-FIXED = {"runner": "SequentialRunner", "is_async": False, "runner_params": {}}
-"""Options of Kedro's that are not offered: trainings seed one global generator."""
-NOTHING_SELECTED: dict[str, Any] = {
-    "pipeline": None,
-    **dict.fromkeys(("tags", "node_names", "from_nodes", "to_nodes", "namespaces"), ()),
-    **dict.fromkeys(("from_inputs", "to_outputs"), ()),
+FIXED: dict[str, Any] = {
+    "runner": "losslab.runners.IncrementalRunner",
+    "is_async": False,
+    "only_missing_outputs": False,
 }
-"""The options that select a part of a pipeline, left out."""
+"""Options of Kedro's that are not offered: the runner itself leaves out what is current."""
+SELECTIONS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs")
+"""Kedro's options that select a part of a pipeline, named as ``Pipeline.filter`` does."""
+NOT_BY_FOLD = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
+"""Options of Kedro's that cross-validation refuses: every fold is run whole."""
+LOSS_FAILURES = (NonFiniteLossError, TrainingFailedError, FailedNodesError)
+"""Errors that cost a fold of a loss: cross-validation goes on with the other folds."""
+
+RUNS = "data/.runs"
+"""Where each run holds a lock, below the project's folder."""
 
 kedro_run.hidden = True  # `run` below takes its place
 
@@ -76,7 +93,8 @@ OPTIONS: list[click.Parameter] = [
     click.Option(
         ["--seeds"], type=click.IntRange(1), help="Train every loss with so many seeds: 1, 2, ..."
     ),
-    *(option for option in kedro_run.params if option.name not in FIXED),
+    click.Option(["--fresh"], is_flag=True, help="Compute everything again, current or not."),
+    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner_params"}),
 ]
 
 
@@ -93,13 +111,72 @@ def run(**options: Any) -> Any:
 
 
 def _run(options: dict[str, Any]) -> Any:
+    _sweep_leftovers()
+    from losslab.runners import locked
+
+    options = _resolve_options(options)
+    runner_params = {"fresh": options.pop("fresh")}
+    with locked(_project() / RUNS, str(os.getpid()), "kedro run"):
+        return kedro_run.callback(**options, **FIXED, runner_params=runner_params)  # type: ignore[misc]
+
+
+def _resolve_options(options: dict[str, Any]) -> dict[str, Any]:
+    """The options in Kedro's own words, every name checked and complete."""
+    options = dict(options)
     chosen = {SUGAR[name]: options.pop(name, None) for name in SUGAR}
     given = {name: value for name, value in chosen.items() if value is not None}
     options["params"] = {**(options["params"] or {}), **given}
     if options["pipeline"] and not options["pipelines"]:  # Kedro deprecates it with a warning
         options |= {"pipeline": None, "pipelines": [options["pipeline"]]}
     _resolve_names(options)
-    return kedro_run.callback(**options, **FIXED)  # type: ignore[misc]
+    return options
+
+
+@cli.command(params=OPTIONS, context_settings=kedro_run.context_settings)
+def explain(**options: Any) -> None:
+    """Tell what kedro run would compute again, and why; takes the same options.
+
+    \b
+    db_loss: stale: parameter db_loss.gamma 2.0 -> 1.0
+    """
+    _explain_errors(lambda: _explain(options))
+
+
+def _explain(options: dict[str, Any]) -> None:
+    from kedro.framework.project import pipelines
+    from kedro.framework.session import KedroSession
+
+    from losslab.runners import IncrementalRun
+
+    options = _resolve_options(options)
+    session = KedroSession.create(
+        _project(),
+        env=options["env"],
+        conf_source=options["conf_source"],
+        runtime_params=options["params"],
+    )
+    with session:
+        context: Any = session.load_context()
+        catalog = context._get_catalog(load_versions=options["load_versions"])
+        chosen = [pipelines[name] for name in options["pipelines"] or ["__default__"]]
+        pipeline = sum(chosen, Pipeline([])).filter(
+            **{name: options[name] or None for name in SELECTIONS},
+            node_namespaces=options["namespaces"] or None,
+        )
+        for group, state in (
+            IncrementalRun(pipeline, catalog, fresh=options["fresh"]).explain().items()
+        ):
+            click.echo(f"{group}: {state}")
+
+
+def _sweep_leftovers() -> None:
+    """Remove what killed processes left: half-written files, scratch folders of trainings."""
+    from losslab.runners import find_holders
+
+    find_holders(_project() / "data")
+    removed = [*sweep_parts(_project() / "data"), *sweep_scratch_folders()]
+    if removed:
+        logger.info("removed %d temporary files of killed processes", len(removed))
 
 
 def _explain_errors(action: Callable[[], Any]) -> Any:
@@ -113,6 +190,8 @@ def _explain_errors(action: Callable[[], Any]) -> Any:
         ) from error
     except (LosslabError, DatasetError) as error:
         raise click.ClickException(str(error)) from error
+    except MemoryError as error:
+        raise click.ClickException(f"memory does not suffice: {error or 'none is left'}") from error
     except ModuleNotFoundError as error:
         module = (error.name or "").partition(".")[0]
         if module == "losslab":
@@ -121,27 +200,79 @@ def _explain_errors(action: Callable[[], Any]) -> Any:
         raise click.ClickException(f"{error}{advice}") from error
 
 
+def _hidden(option: click.Parameter) -> click.Parameter:
+    option = copy(option)
+    option.hidden = True  # type: ignore[attr-defined]
+    return option
+
+
 @cli.command(
-    params=[*OPTIONS, click.Option(["--folds"], type=click.IntRange(2), default=4)],
+    params=[
+        click.Option(
+            ["--folds"], type=click.IntRange(2), default=4, show_default=True, help="Folds."
+        ),
+        *(_hidden(option) if option.name in NOT_BY_FOLD else option for option in OPTIONS),
+    ],
     context_settings=kedro_run.context_settings,
 )
-def cross_validate(folds: int, **options: Any) -> None:
+@click.pass_context
+def cross_validate(context: click.Context, /, folds: int, **options: Any) -> None:
     """K-fold cross-validation: train every fold, compare losses by paired t-tests.
 
-    Takes the options of kedro run. The test split stays; the rest is cut into folds, each of which
-    is validation once. Ends with the pipeline meta_analysis.
+    The test split stays; the rest is cut into folds, each of which is validation once. Ends with a
+    table and a page of its own; an interrupted one goes on when the command is repeated.
+
+    \b
+    kedro cross-validate --losses=bce,db,zlpr --folds=5 --seeds=3
     """
     given = options.pop("params") or {}
+    _refuse_parts(context, given)
 
-    def run_folds() -> None:
-        for fold in range(1, folds + 1):
-            click.echo(f"fold {fold} of {folds}")
-            split = {**given.get("split", {}), "folds": folds, "fold": fold}
-            _run({**options, "params": {**given, "split": split}})
-        last = {**options, **NOTHING_SELECTED, "pipelines": ["meta_analysis"]}
-        _run({**last, "params": given})
+    def run(split: dict[str, int], pipeline: str) -> None:
+        params = {**given, "split": {**given.get("split", {}), **split}}
+        _run({**options, "params": params, "pipelines": [pipeline]})
 
-    _explain_errors(run_folds)
+    failures = _explain_errors(lambda: _run_folds(context, folds, run))
+    _explain_errors(lambda: run({"folds": folds}, "cross_validation"))
+    if failures:
+        raise click.ClickException("; ".join(failures))
+
+
+def _run_folds(context: click.Context, folds: int, run: Callable[..., None]) -> list[str]:
+    """Train every fold, and say which failed and why."""
+    from losslab.hooks import NO_SUMMARY
+
+    failures = []
+    context.meta[NO_SUMMARY] = True  # a fold is not the answer
+    for fold in range(1, folds + 1):
+        click.echo(f"fold {fold} of {folds}")
+        try:
+            run({"folds": folds, "fold": fold}, "modelling")
+        except LOSS_FAILURES as error:
+            failures.append(f"fold {fold}: {error}")
+            click.echo(f"Error: {failures[-1]}", err=True)
+    context.meta[NO_SUMMARY] = False
+    return failures
+
+
+def _refuse_parts(context: click.Context, given: dict[str, Any]) -> None:
+    """Stop at options that would run folds in part, or one fold alone."""
+    for option in context.command.params:
+        if option.name in NOT_BY_FOLD and context.params[option.name]:
+            raise click.ClickException(
+                f"{option.opts[0]} does not go with cross-validate, which runs every fold whole; "
+                "choose losses by --losses"
+            )
+    split = given.get("split", {})
+    if not isinstance(split, dict):
+        raise click.ClickException(
+            f"parameter 'split' has parts, as in split.seed=3; got {split!r}"
+        )
+    for name in {"folds", "fold"} & set(split):
+        raise click.ClickException(
+            f"--params=split.{name} does not go with cross-validate, which runs every fold of "
+            "--folds; kedro run takes it"
+        )
 
 
 @cli.command()
@@ -161,6 +292,7 @@ def fetch(datasets: tuple[str, ...], listing: bool, force: bool) -> None:
         return
     if not datasets:
         raise click.UsageError("name one or more datasets; kedro fetch --list shows them")
+    _sweep_leftovers()
     done = [_fetch_one(name, raw, force) for name in datasets]  # each, whatever befell the others
     if not all(done):
         raise click.exceptions.Exit(1)
@@ -176,6 +308,58 @@ def _fetch_one(dataset: str, raw: Path, force: bool) -> bool:
         return False
     click.echo(f"{dataset}: {folder or SOURCES[dataset].ready}")
     return True
+
+
+@cli.command()
+@click.option("--keep", type=click.IntRange(1), default=3, help="Versions kept of each dataset.")
+@click.option("--dry-run", is_flag=True, help="Tell what would be removed.")
+def prune(keep: int, dry_run: bool) -> None:
+    """Remove old versions of datasets, and checkpoints of trainings given up.
+
+    Kept are the newest versions, everything that the kept report pages were made of, and models,
+    metrics and pages of the runs that MLflow has: delete a run there to give them up.
+    """
+    from losslab.datasets import pruning
+    from losslab.runners import find_holders
+
+    data = _project() / "data"
+    holders = find_holders(_project() / RUNS)
+    if holders:
+        raise click.ClickException(f"{holders[0]} is running: prune when it has ended")
+    versions = pruning.find_versions(data)
+    unused = pruning.select_unused(versions, keep=keep, runs=_tracked_sessions())
+    checkpoints = pruning.find_old_checkpoints(data)
+    freed = sum(each.size for each in unused) + sum(map(pruning.size_of, checkpoints))
+    if not dry_run:
+        pruning.remove(unused, checkpoints)
+    click.echo(
+        f"{'would remove' if dry_run else 'removed'} {len(unused)} of {len(versions)} versions and "
+        f"{len(checkpoints)} checkpoints, {freed / 1e6:.1f} MB"
+    )
+
+
+def _tracked_sessions() -> set[str]:
+    """The Kedro sessions that MLflow has a run of."""
+    from mlflow.tracking import MlflowClient
+
+    server = _config_loader(conf_source=None, env=None)["mlflow"]["server"]
+    client = MlflowClient(server["mlflow_tracking_uri"])
+    try:
+        return set(_find_sessions(client))
+    except Exception as error:  # noqa: BLE001 - MLflow raises many
+        raise click.ClickException(
+            f"MLflow does not tell which runs it has, so nothing was removed: {error}"
+        ) from None
+
+
+def _find_sessions(client: Any) -> Iterator[str]:
+    experiments = [each.experiment_id for each in client.search_experiments()]
+    page = client.search_runs(experiments, max_results=1000)
+    while page:
+        yield from (run.data.tags["session"] for run in page if "session" in run.data.tags)
+        if not page.token:
+            return
+        page = client.search_runs(experiments, max_results=1000, page_token=page.token)
 
 
 def _print_table(rows: list[dict[str, str]]) -> None:
@@ -252,14 +436,20 @@ def _check_losses(pipelines: Iterable[str], task: str, losses: Collection[str] |
 
 def _parameters(options: dict[str, Any]) -> dict[str, Any]:
     """The parameters as the run will see them."""
-    loader = settings.CONFIG_LOADER_CLASS(
-        options["conf_source"] or str(_project() / settings.CONF_SOURCE),
-        env=options["env"] or os.environ.get("KEDRO_ENV"),
-        runtime_params=options["params"],
+    given = {name: options[name] for name in ("conf_source", "env", "params")}
+    parameters: dict[str, Any] = _config_loader(**given)["parameters"]
+    return parameters
+
+
+def _config_loader(
+    conf_source: str | None, env: str | None, params: dict[str, Any] | None = None
+) -> Any:
+    return settings.CONFIG_LOADER_CLASS(
+        conf_source or str(_project() / settings.CONF_SOURCE),
+        env=env or os.environ.get("KEDRO_ENV"),
+        runtime_params=params,
         **settings.CONFIG_LOADER_ARGS,
     )
-    parameters: dict[str, Any] = loader["parameters"]
-    return parameters
 
 
 def _check(kind: str, names: Iterable[str | None], known: Collection[str]) -> None:

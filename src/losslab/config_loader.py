@@ -10,10 +10,16 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import OmegaConf
 from yaml import YAMLError
 
+from losslab.data.download.sources import SOURCES
 from losslab.data.readers import FILE_READERS, READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.parameters import did_you_mean, validate_parameters
-from losslab.parameters.variants import DATA_PARAMETERS, flatten, variant_name
+from losslab.parameters.variants import (
+    DATA_PARAMETERS,
+    cross_validation_name,
+    flatten,
+    variant_name,
+)
 
 DATASETS = "datasets"
 """The folder of ``conf/`` with a file per dataset."""
@@ -35,6 +41,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
         self._resolvers = {
             "losslab.raw_folder": lambda: self.raw_folder,
             "losslab.dataset_folder": lambda: self.dataset_folder,
+            "losslab.cross_validation_folder": lambda: self.cross_validation_folder,
             "losslab.recipe_folder": lambda: self.recipe_folder,
             **options.pop("custom_resolvers", {}),
         }
@@ -86,9 +93,16 @@ class LosslabConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def dataset_folder(self) -> str:
-        """The folder of a dataset's results; other data than its file asks for is a variant."""
+        """The folder of a dataset's results; of a fold, below that of its cross-validation."""
+        folder, split = self.cross_validation_folder, self._split
+        return f"{folder}/fold={split.get('fold')}" if split.get("folds") else folder
+
+    @cached_property
+    def cross_validation_folder(self) -> str:
+        """The folder of all folds together; other data than the dataset's file asks for is a variant."""
         parts = (DATA_PARAMETERS, self._reader_defaults())
-        return variant_name(self.dataset, self.runtime_params or {}, self._files, *parts)
+        variant = variant_name(self.dataset, self.runtime_params or {}, self._files, *parts)
+        return cross_validation_name(variant, self._split.get("folds"))
 
     @cached_property
     def recipe_folder(self) -> str:
@@ -98,6 +112,11 @@ class LosslabConfigLoader(OmegaConfigLoader):
             for layer in (self.runtime_params or {}, self._files)
         )
         return variant_name(self.recipe, change, entry, ("model",))
+
+    @property
+    def _split(self) -> Mapping[str, Any]:
+        split = self._merged.get("split")
+        return split if isinstance(split, Mapping) else {}  # the parameters' check refuses others
 
     @cached_property
     def _merged(self) -> dict[str, Any]:
@@ -109,13 +128,16 @@ class LosslabConfigLoader(OmegaConfigLoader):
         if self.dataset not in self.datasets:
             hint = f"; a dataset is a file conf/{DATASETS}/<name>.yml"
             raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets) + hint)
+        self._check_dataset_name()
         environment = self.env or self.default_run_env
         layers: list[Any] = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
         if environment != self.base_env:
             layers.append(self._folder(environment))
         for layer in layers:
             self._refuse_choices(layer)
-        return _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
+        files = _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
+        self._refuse_other_data(files.get("reader"))
+        return files
 
     def _register_resolvers(self) -> None:
         """Take the place of an earlier loader, whose resolvers Kedro keeps: folders are this run's."""
@@ -140,6 +162,23 @@ class LosslabConfigLoader(OmegaConfigLoader):
                 raise ParameterError(
                     f"'{name}' stands in a parameters file; set it in globals.yml or by --{name}"
                 )
+
+    def _check_dataset_name(self) -> None:
+        """A dataset must not be named like another one's variants, whose folders it would share."""
+        for other in self.datasets:
+            if self.dataset.startswith(f"{other}-"):
+                raise ParameterError(
+                    f"dataset '{self.dataset}' has the folders of a variant of '{other}': "
+                    f"rename conf/{DATASETS}/{self.dataset}.yml"
+                )
+
+    def _refuse_other_data(self, reader: Any) -> None:
+        """Results on one's own data do not lie in the folders of a built-in corpus."""
+        if self.dataset in SOURCES and reader not in (None, self.dataset):
+            raise ParameterError(
+                f"'{self.dataset}' is a built-in corpus and reader {reader} would put other data into "
+                f"its folders: set reader in a file of another name, conf/{DATASETS}/<name>.yml"
+            )
 
     def _choice(self, name: str) -> Any:
         return (self.runtime_params or {}).get(name) or self["globals"][name]

@@ -1,5 +1,10 @@
 """Errors whose message says all a user needs: the command line prints it without a traceback."""
 
+from dataclasses import dataclass
+
+GATHERS = "gathers"
+"""Tag of nodes that gather results of several losses; a ``Failure`` may be among them."""
+
 
 class LosslabError(Exception):
     """What was wrong, where, and what to do."""
@@ -29,9 +34,29 @@ class NonFiniteLossError(LosslabError, FloatingPointError):
     """A loss or gradient that became NaN or infinite: which, and where."""
 
 
+class NonFiniteScoresError(LosslabError, FloatingPointError):
+    """Scores of a trained model that are NaN or infinite: which loss, seed and split."""
+
+
 class TrainingFailedError(LosslabError, RuntimeError):
     """A training process that ended without a result."""
 
 
 class IncomparableError(LosslabError, ValueError):
     """Results that differ in more than the loss."""
+
+
+class LineageError(LosslabError, ValueError):
+    """Saved data that were made of something else than what they are used with."""
+
+
+class FailedNodesError(LosslabError, RuntimeError):
+    """Nodes that failed while the rest of the run was finished."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Takes the place of a result that could not be made: which node failed, and why."""
+
+    node: str
+    reason: str

@@ -8,6 +8,7 @@ from kedro.pipeline import Pipeline
 from losslab.losses import LOSSES
 from losslab.parameters import losses_for_task, namespace
 from losslab.pipelines import (
+    cross_validation,
     data,
     distillation,
     evaluation,
@@ -48,6 +49,7 @@ def _registry(task: str, chosen: tuple[str, ...]) -> dict[str, Pipeline]:
         **{namespace(name): pipeline for name, pipeline in by_loss.items()},
         "modelling": every,
         "report": report,
+        "cross_validation": cross_validation.create_pipeline(),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
         "__default__": every + report,

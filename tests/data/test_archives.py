@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from losslab.data.download.archives import ArchiveError, unpack
+from losslab.data.download.archives import ArchiveError, Limits, unpack
 
 FILES = {"a.txt": b"one", "deep/b.txt": b"two" * 1000}
 
@@ -104,8 +104,8 @@ def test_more_bytes_than_the_limit_are_refused(tmp_path, make):
     path = make(tmp_path / f"x{suffix}", {"a": b"0" * 10_000, "bomb": b"0" * 10_000_000})
     assert path.stat().st_size < 20_000
     with pytest.raises(ArchiveError, match="'bomb' makes it larger than the limit"):
-        unpack(path, tmp_path / "out", limit=1_000_000)
-    assert content(unpack(path, tmp_path / "again", limit=10_010_000))
+        unpack(path, tmp_path / "out", Limits(size=1_000_000))
+    assert content(unpack(path, tmp_path / "again", Limits(size=10_010_000)))
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,22 @@ def test_what_is_no_whole_archive_is_told(tmp_path, name, damage, message):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(ArchiveError, match=message):
         unpack(path, tmp_path / "out")
+
+
+@pytest.mark.parametrize("pack", [tar_of, zip_of])
+def test_archive_of_more_members_than_allowed_is_refused(tmp_path, pack):
+    path = pack(tmp_path / ("x.zip" if pack is zip_of else "x.tar.xz"), dict.fromkeys("abcd", b""))
+    with pytest.raises(ArchiveError, match="it has more than 3 members"):
+        unpack(path, tmp_path / "out", Limits(members=3))
+    assert len(content(unpack(path, tmp_path / "again", Limits(members=4)))) == 4
+
+
+def test_archive_that_grows_beyond_the_ratio_is_refused(tmp_path):
+    zeros = {"a": bytes(2**20), "b": bytes(2**20)}
+    path = tar_of(tmp_path / "x.tar.xz", zeros)
+    assert 200 * path.stat().st_size < 2**21
+    with pytest.raises(
+        ArchiveError, match="'b' makes it larger than the limit of its size or ratio"
+    ):
+        unpack(path, tmp_path / "out", Limits(always_allowed=2**20))
+    assert content(unpack(path, tmp_path / "again")) == zeros  # small enough for any ratio

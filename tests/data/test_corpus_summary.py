@@ -85,6 +85,12 @@ def test_the_fold_is_told_first():
     assert summary_lines({"fold": None}) == []
 
 
+def test_a_sample_is_told_before_all():
+    lines = summary_lines({"sample": True, "fold": "2 of 4"})
+    assert lines[0] == "a sample of the corpus, too few rows for a result"
+    assert summary_lines({"sample": False}) == []
+
+
 def test_single_task_wants_exactly_one_label(documents):
     check_one_label(documents[documents["labels"].map(len) == 1])
     message = "of 7 documents 1 have no label, such as d3; 2 have several labels, such as d1, d4"

@@ -16,7 +16,9 @@ import pytest
 from conftest import command, environment
 from filelock import FileLock
 
+from losslab import temporary
 from losslab.data.download import fetch as fetching
+from losslab.data.download.archives import Limits
 from losslab.data.download.fetch import ByHandError, FetchOptions, fetch
 from losslab.data.download.raw_folder import is_sample, overview
 from losslab.data.download.sources import SOURCES, Download, Source
@@ -141,10 +143,11 @@ def test_archives_are_unpacked_files_kept_and_nothing_else_left(tmp_path, publis
     assert content(tmp_path / "made_up") == {**FILES, "labels.tsv": b"a\tb"}
     assert only_there(tmp_path) == DONE
     digest = hashlib.sha256(ARCHIVE).hexdigest()
-    assert f"sha256 of x.tar.xz: {digest}" in caplog.text
+    assert f"x.tar.xz was not checked, no sha256 of it is known; it has {digest}" in caplog.text
     origin = json.loads((tmp_path / "made_up.origin.json").read_text())
     assert origin["sha256"]["x.tar.xz"] == digest
     assert not origin["sample"]
+    assert origin["checked"] == []
 
 
 def test_of_an_archive_with_several_folders_the_wanted_one_is_kept(tmp_path, server, monkeypatch):
@@ -270,9 +273,9 @@ def test_a_page_instead_of_an_archive_is_told_and_not_kept(tmp_path, publish, se
 def test_an_archive_beyond_the_limit_puts_nothing_in_place(tmp_path, publish):
     publish(x_tar_xz=ARCHIVE)
     with pytest.raises(
-        FetchError, match="'top/rows' makes it larger than the limit; no files were"
+        FetchError, match=r"'top/rows' makes it larger than the limit .*; no files were"
     ):
-        fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=0, limit=1000))
+        fetch("made_up", tmp_path, FetchOptions(timeout=0.5, retries=0, limits=Limits(size=1000)))
     assert only_there(tmp_path) == []
 
 
@@ -322,23 +325,25 @@ def test_an_interruption_leaves_no_half_unpacked_files_and_no_second_download(
 
 
 def test_after_ctrl_c_the_same_command_goes_on(project, kedro, server):
-    server.files["trec.tar.xz"] = ARCHIVE
+    server.files["reuters.tar.xz"] = ARCHIVE
     server.faults = ["stall"]
     mirror = {"LOSSLAB_MIRROR": server.address()}
     running = subprocess.Popen(
-        command("fetch", "trec"), cwd=project, env=environment(**mirror), stderr=subprocess.PIPE
+        command("fetch", "reuters"), cwd=project, env=environment(**mirror), stderr=subprocess.PIPE
     )
     assert server.stalling.wait(60)
     raw = project / "data/01_raw"
-    while not any(part.stat().st_size for part in raw.glob(".trec.part/**/.trec.tar.xz.part")):
+    while not any(
+        part.stat().st_size for part in raw.glob(".reuters.part/**/.reuters.tar.xz.part")
+    ):
         assert not server.released.wait(0.02)  # until the first bytes have been written
     running.send_signal(signal.SIGINT)
     _, told = running.communicate(timeout=60)
     assert running.returncode == 1
     assert b"Aborted!" in told
-    assert [path.name for path in raw.iterdir() if path.name != "cwe"] == [".trec.part"]
-    assert kedro("fetch", "trec", **mirror).returncode == 0
-    assert content(raw / "trec") == FILES
+    assert [path.name for path in raw.iterdir() if path.name != "cwe"] == [".reuters.part"]
+    assert kedro("fetch", "reuters", **mirror).returncode == 0
+    assert content(raw / "reuters") == FILES
     assert server.asked[-1][1] is not None
 
 
@@ -390,9 +395,8 @@ def test_a_sample_is_taken_with_a_warning_where_the_mirror_has_no_more(tmp_path,
     folder = fetch("yelp", tmp_path / "raw", ways)
     assert content(folder) == FILES
     assert is_sample(folder)
-    assert [(r.levelname, "is a SAMPLE" in r.message) for r in caplog.records] == [
-        ("WARNING", True)
-    ]
+    warnings = [r.message for r in caplog.records if r.levelname == "WARNING"]
+    assert ["is a SAMPLE" in message for message in warnings] == [True]
     assert {row["dataset"]: row["there"] for row in overview(tmp_path / "raw")}["yelp"] == "sample"
 
 
@@ -401,9 +405,93 @@ def test_what_the_mirror_lacks_comes_from_the_publisher(tmp_path, publish, mirro
     assert content(fetch("made_up", tmp_path / "raw", mirror[0])) == FILES
 
 
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def known_files(monkeypatch, **known: bytes) -> None:
+    """Let the publisher of a dataset 'made_up' have files of known sha256."""
+    downloads = tuple(Download(name, ("http://x",), digest_of(d)) for name, d in known.items())
+    monkeypatch.setitem(SOURCES, "made_up", Source("made up", "none", downloads))
+
+
+def test_files_a_mirror_repacked_are_checked_by_the_publishers_sha256(
+    tmp_path, mirror, monkeypatch, caplog
+):
+    caplog.set_level(logging.INFO)
+    ways, put = mirror
+    known_files(monkeypatch, rows=NOISE)
+    put("made_up.tar.xz", ARCHIVE)
+    folder = fetch("made_up", tmp_path / "raw", ways)
+    assert content(folder) == FILES
+    assert json.loads((tmp_path / "raw/made_up.origin.json").read_text())["checked"] == ["rows"]
+    assert "sha256 as published: rows; no sha256 is known of 1 other files" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("packed", "fault"),
+    [
+        ({"rows": NOISE[::-1]}, "made_up: rows of the mirror has the sha256"),
+        ({"notes": b"2"}, "made_up: the mirror's archive has no rows"),
+    ],
+)
+def test_a_mirror_with_other_files_than_the_publishers_is_refused(
+    tmp_path, mirror, monkeypatch, packed, fault
+):
+    ways, put = mirror
+    known_files(monkeypatch, rows=NOISE)
+    put("made_up.tar.xz", archive_of(**packed))
+    with pytest.raises(FetchError, match=fault):
+        fetch("made_up", tmp_path / "raw", ways)
+    assert not (tmp_path / "raw/made_up").exists()
+
+
+def test_a_repacked_archive_whose_sha256_is_known_otherwise_is_told_as_unchecked(
+    tmp_path, mirror, monkeypatch, caplog
+):
+    ways, put = mirror
+    known_files(monkeypatch, **{"original.tar.gz": b"other bytes"})
+    put("made_up.tar.xz", ARCHIVE)
+    assert content(fetch("made_up", tmp_path / "raw", ways)) == FILES
+    assert "made_up.tar.xz of the mirror was not checked: the known sha256 is that of original" in (
+        caplog.text
+    )
+
+
+@pytest.mark.parametrize("name", ["yelp.tar.xz", "samples/yelp.tar.xz"])
+def test_the_mirrors_own_list_of_sha256_is_obeyed(tmp_path, mirror, name):
+    ways, put = mirror
+    put(name, ARCHIVE)
+    put("SHA256SUMS", f"{'0' * 64}  other.tar.xz\n{'0' * 64} *./{name}\n".encode())
+    with pytest.raises(FetchError, match=f"yelp.tar.xz.*{'0' * 64}"):
+        fetch("yelp", tmp_path / "raw", ways)
+    put("SHA256SUMS", f"{digest_of(ARCHIVE)}  {name}\n".encode())
+    assert content(fetch("yelp", tmp_path / "raw", ways)) == FILES
+    origin = json.loads((tmp_path / "raw/yelp.origin.json").read_text())
+    assert origin["checked"] == ["yelp.tar.xz"]
+
+
+def test_files_are_on_disk_before_they_are_in_place(tmp_path, publish, monkeypatch):
+    publish(x_tar_xz=ARCHIVE)
+    synced = []
+
+    def sync(path: Path) -> None:
+        synced.append((path.name, [name for name in DONE if (tmp_path / name).exists()]))
+
+    monkeypatch.setattr(temporary, "sync", sync)
+    monkeypatch.setattr(fetching, "sync", sync)
+    fetch("made_up", tmp_path, QUICK)
+    assert ("rows", []) in synced
+    assert synced[-3:] == [
+        (f".made_up.origin.json.{os.getpid()}.part", []),
+        (tmp_path.name, ["made_up.origin.json"]),
+        (tmp_path.name, DONE),
+    ]
+
+
 def test_a_mirror_that_fails_is_not_passed_over_in_silence(tmp_path, publish, server):
     publish(x_tar_xz=ARCHIVE)
-    with pytest.raises(FetchError, match=r"http://127.0.0.1:9/made_up.tar.xz cannot be reached"):
+    with pytest.raises(FetchError, match=r"http://127.0.0.1:9/SHA256SUMS cannot be reached"):
         fetch(
             "made_up", tmp_path, FetchOptions(mirror="http://127.0.0.1:9", timeout=0.5, retries=0)
         )

@@ -1,5 +1,6 @@
 import json
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from plotly import graph_objects as go
 from scipy import sparse
 
 from losslab.datasets import (
+    CheckpointsDataset,
     CSVDataset,
     FigureDataset,
     JSONDataset,
@@ -21,7 +23,9 @@ from losslab.datasets import (
     SparseMatrixDataset,
     TensorsDataset,
 )
+from losslab.errors import Failure
 from losslab.evaluation import Predictions
+from losslab.manifest import Lineage, Manifest, Provenance, hash_file
 from losslab.supervision import SoftLabels, mix_soft_targets
 
 NEWEST = Version(None, None)
@@ -94,8 +98,8 @@ def test_saving_leaves_one_complete_file_in_a_version_folder(case):
     dataset, data, _, path = case
     dataset.save(data)
     files = [file for file in path.rglob("*") if file.is_file()]
-    assert [file.name for file in files] == [path.name]
-    assert files[0].parent.parent == path
+    assert sorted(file.name for file in files) == sorted([path.name, "manifest.json"])
+    assert {file.parent.parent for file in files} == {path}
 
 
 def die(*_):
@@ -104,11 +108,141 @@ def die(*_):
 
 def test_a_save_that_dies_half_way_is_never_read(case, monkeypatch):
     dataset, data, _, path = case
-    monkeypatch.setattr(type(dataset._fs), "mv", die)
+    monkeypatch.setattr(Path, "replace", die)
     with pytest.raises(KeyboardInterrupt):
         dataset.save(data)
-    assert [file.name for file in path.rglob("*") if file.is_file()] == [f".{path.name}.part"]
+    left = [file.name for file in path.rglob("*") if file.is_file()]
+    assert left == [f".{path.name}.{os.getpid()}.part"]
     assert not dataset.exists()
+
+
+def test_a_save_that_fails_leaves_nothing(tmp_path):
+    dataset = JSONDataset(filepath=(tmp_path / "a.json").as_posix(), version=NEWEST)
+    with pytest.raises(DatasetError):
+        dataset.save({"a": object()})
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def break_by_truncation(file):
+    file.write_bytes(file.read_bytes()[:-1])
+
+
+def break_by_a_flipped_byte(file):
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def break_by_removing_the_manifest(file):
+    file.with_name("manifest.json").unlink()
+
+
+def break_by_emptying_the_manifest(file):
+    file.with_name("manifest.json").write_text("")
+
+
+def break_by_removing_the_file(file):
+    file.unlink()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        break_by_removing_the_file,
+        break_by_truncation,
+        break_by_a_flipped_byte,
+        break_by_removing_the_manifest,
+        break_by_emptying_the_manifest,
+    ],
+)
+def test_broken_newest_version_is_passed_over_with_a_word(case, caplog, damage):
+    made, data, compare, path = case
+    versions = ("2026-01-01T00.00.00.000Z", "2026-01-02T00.00.00.000Z")
+    for version in versions:
+        make(made, version).save(data)
+    damage(path / versions[1] / path.name)
+    reader = make(made, None)
+    assert reader.resolve_load_version() == versions[0]
+    assert str(path / versions[1]) in caplog.text
+    loaded = reader.load()
+    if compare:
+        compare(loaded, data)
+    else:
+        assert loaded == data
+
+
+def make(like, version):
+    """A dataset like another one, with a version of its own."""
+    return type(like)(filepath=str(like._filepath), version=Version(None, version), **extra(like))
+
+
+def extra(dataset):
+    return {"save_args": {"index": False}} if isinstance(dataset, CSVDataset) else {}
+
+
+def test_broken_version_that_was_asked_for_is_refused(tmp_path):
+    save_versions(tmp_path, "1")
+    break_by_a_flipped_byte(tmp_path / "metrics.json/1/metrics.json")
+    path = (tmp_path / "metrics.json").as_posix()
+    with pytest.raises(DatasetError, match=r"metrics\.json is broken: .* sha256"):
+        JSONDataset(filepath=path, version=Version("1", None)).load()
+
+
+def test_dataset_keeps_to_the_version_it_saved(tmp_path):
+    mine = save_versions(tmp_path, "1")
+    save_versions(tmp_path, "2")
+    assert mine.load() == {"version": "1"}
+    mine.release()
+    assert mine.load() == {"version": "1"}
+
+
+def test_dataset_keeps_to_the_version_it_chose(tmp_path):
+    save_versions(tmp_path, "1")
+    reader = JSONDataset(filepath=(tmp_path / "metrics.json").as_posix(), version=NEWEST)
+    assert reader.exists()
+    save_versions(tmp_path, "2")
+    assert reader.load() == {"version": "1"}
+
+
+def test_adopted_version_becomes_the_newest_with_its_manifest(tmp_path):
+    save_versions(tmp_path, "1", "2")
+    dataset = JSONDataset(
+        filepath=(tmp_path / "metrics.json").as_posix(), version=Version(None, "3")
+    )
+    lineage = Lineage(datasets={"splits": "a"})
+    dataset.adopt("1", lineage)
+    assert dataset.versions() == ["3", "2", "1"]
+    assert dataset.load() == json.loads(dataset.latest.read_text()) == {"version": "1"}
+    assert dataset.manifest.sha256 == dataset.verified("1").sha256
+    assert dataset.manifest.provenance.lineage == lineage
+
+
+def test_failure_of_the_newest_run_is_noted_until_a_version_is_saved_or_taken(tmp_path):
+    dataset = save_versions(tmp_path, "1", "2")
+    for mend in (lambda: dataset.adopt("2"), lambda: save_versions(tmp_path, "3")):
+        dataset.mark_failed(Failure("db_loss.train", "the loss is nan"))
+        assert dataset.failure == "db_loss.train failed: the loss is nan"
+        assert "failed.txt" not in dataset.versions()
+        mend()
+        assert dataset.failure == ""
+
+
+def test_adopting_the_newest_version_writes_nothing(tmp_path):
+    dataset = save_versions(tmp_path, "1", "2")
+    dataset.adopt("2")
+    assert dataset.versions() == ["2", "1"]
+
+
+def test_manifest_holds_size_hash_and_provenance(tmp_path):
+    dataset = JSONDataset(filepath=(tmp_path / "a.json").as_posix(), version=Version(None, "1"))
+    dataset.provenance = Provenance(node="n", fingerprint="f", parameters={"gamma": 2.0})
+    dataset.save({"a": 1})
+    facts = json.loads((tmp_path / "a.json/1/manifest.json").read_text())
+    content = (tmp_path / "a.json/1/a.json").read_bytes()
+    assert facts["size"] == len(content)
+    assert facts["sha256"] == sha256(content).hexdigest()
+    assert facts["provenance"]["parameters"] == {"gamma": 2.0}
+    assert dataset.manifest.provenance == dataset.provenance
 
 
 def save_versions(tmp_path, *versions):
@@ -139,9 +273,8 @@ def test_latest_is_no_version_to_kedro(tmp_path):
 
 
 def test_latest_is_what_kedro_loads_when_an_older_run_saves_last(tmp_path):
-    dataset = save_versions(tmp_path, "1", "3")
-    with pytest.warns(UserWarning, match="did not match load version"):
-        dataset = save_versions(tmp_path, "2")
+    save_versions(tmp_path, "1", "3")
+    dataset = save_versions(tmp_path, "2")
     assert json.loads(dataset.latest.read_text()) == {"version": "3"}
 
 
@@ -163,7 +296,7 @@ def test_latest_is_a_copy_where_there_are_no_symlinks(tmp_path, monkeypatch):
 
 def test_a_save_that_dies_half_way_leaves_latest_as_it_was(tmp_path, monkeypatch):
     dataset = save_versions(tmp_path, "1")
-    monkeypatch.setattr(type(dataset._fs), "mv", die)
+    monkeypatch.setattr(Path, "replace", die)
     with pytest.raises(KeyboardInterrupt):
         save_versions(tmp_path, "2")
     assert json.loads(dataset.latest.read_text()) == {"version": "1"}
@@ -173,7 +306,8 @@ def test_without_versions_the_file_itself_is_the_latest(tmp_path):
     dataset = JSONDataset(filepath=(tmp_path / "metrics.json").as_posix())
     dataset.save({"a": 1})
     assert json.loads(dataset.latest.read_text()) == {"a": 1}
-    assert [file.name for file in tmp_path.iterdir()] == ["metrics.json"]
+    hidden = ".metrics.json.manifest.json"
+    assert sorted(file.name for file in tmp_path.iterdir()) == [hidden, "metrics.json"]
 
 
 def test_page_has_a_latest_of_its_own_name(tmp_path):
@@ -194,8 +328,10 @@ def test_sparse_file_with_a_pickle_is_refused(tmp_path):
     path = tmp_path / "m.npz"
     (path / "1").mkdir(parents=True)
     np.savez(path / "1" / "m.npz", data=np.array([Evil()], dtype=object), format=np.array("csr"))
+    file = path / "1" / "m.npz"
+    Manifest(hash_file(file), file.stat().st_size).write(file)
     dataset = SparseMatrixDataset(filepath=path.as_posix(), version=Version("1", None))
-    with pytest.raises(DatasetError):
+    with pytest.raises(DatasetError, match="allow_pickle"):
         dataset.load()
 
 
@@ -232,6 +368,17 @@ def test_missing_licensed_files_come_with_the_steps_to_get_them(tmp_path):
 def test_the_folder_of_a_dataset_that_none_can_fetch_is_left_to_its_reader(tmp_path, name):
     assert raw_folder(tmp_path, name).exists()
     assert raw_folder(tmp_path, name).load() == tmp_path / name
+
+
+def test_checkpoints_have_a_folder_per_key(tmp_path):
+    dataset = CheckpointsDataset(filepath=str(tmp_path), interval=60)
+    assert dataset.load().folder == tmp_path / "default"
+    dataset.key = "0123abcd"
+    loaded = dataset.load()
+    assert (loaded.folder, loaded.interval) == (tmp_path / "0123abcd", 60)
+    assert dataset.exists()
+    with pytest.raises(DatasetError, match="no node returns checkpoints"):
+        dataset.save("x")
 
 
 def test_a_sample_is_told_on_each_load(tmp_path, caplog):
@@ -283,3 +430,13 @@ def test_soft_labels_come_back_the_same(tmp_path, soft):
     assert np.array_equal(back(rows), soft(rows))
     assert back(rows).dtype == np.float32
     assert len(back) == 2
+
+
+def test_csv_has_no_formulas_and_is_loaded_as_it_was(tmp_path):
+    table = pd.DataFrame({"label": ["=1+1", "@SUM(A1)", "'=", "a"], "change": [-1, 0, 1, 2]})
+    path = tmp_path / "table.csv"
+    dataset = CSVDataset(filepath=str(path), save_args={"index": False})
+    dataset.save(table)
+    lines = path.read_text().splitlines()
+    assert lines == ['"label","change"', '"\'=1+1",-1', '"\'@SUM(A1)",0', "\"''=\",1", '"a",2']
+    same_tables(dataset.load(), table)

@@ -27,14 +27,28 @@ def test_changed_column_changes_its_own_part_only(column):
     documents, targets, labels = corpus()
     before = fingerprint_data(documents, targets, labels)
     after = fingerprint_data(documents.assign(**{column: ["p", "q"]}), targets, labels)
-    assert {name for name in before if before[name] != after[name]} == {column}
+    assert {name for name in before if before[name] != after[name]} == {column, "test"}
+
+
+def test_fingerprint_of_the_test_split_is_of_its_documents_alone():
+    documents, targets, labels = corpus()
+    before = fingerprint_data(documents, targets, labels)["test"]
+    other = documents.assign(text=["other", "two"], split=["validation", "test"])
+    fewer = fingerprint_data(other.iloc[[1]], targets[[1]], labels)["test"]
+    assert fingerprint_data(other, targets, labels)["test"] == fewer == before
+    changed = sparse.csr_array(np.array([[1, 0], [1, 1]]))
+    assert fingerprint_data(documents, changed, labels)["test"] != before
 
 
 def test_changed_targets_and_label_space_are_noticed():
     documents, targets, labels = corpus()
     before = fingerprint_data(documents, targets, labels)
     other = fingerprint_data(documents, targets[[1, 0]], ["x", "z"])
-    assert {name for name in before if before[name] != other[name]} == {"targets", "label_space"}
+    assert {name for name in before if before[name] != other[name]} == {
+        "targets",
+        "label_space",
+        "test",
+    }
 
 
 def test_texts_that_are_cut_elsewhere_are_other_texts():
@@ -92,3 +106,10 @@ def test_losses_that_were_evaluated_on_other_documents_are_refused_by_name():
     ):
         refuse_other_data(metrics, data)
     refuse_other_data({"bce": metrics["bce"]}, data)
+
+
+def test_scores_of_another_model_are_refused():
+    origin = {"features": "f", "model": "m", "scores": "s"}
+    refuse_other_scores("db", "s", origin)
+    with pytest.raises(IncomparableError, match=r"db: the scores \(t\) are not those made by model m"):
+        refuse_other_scores("db", "t", origin)

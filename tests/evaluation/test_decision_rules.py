@@ -132,7 +132,9 @@ def test_rules_fit_the_task_and_the_kind_of_scores():
     truth, scores = draw()
     everything = {"own", "tuned", "per_label", "top_k"}
     assert set(fit_decisions(truth, scores, grid=GRID, task="multi")) == everything
-    assert set(fit_decisions(truth, scores, grid=None, task="multi")) == everything - {"own"}
+    assert set(fit_decisions(truth, scores, grid=None, task="multi")) == everything
+    other = fit_decisions(truth, scores, grid=None, task="multi", natural=False)
+    assert set(other) == everything - {"own"}
     assert fit_decisions(truth, scores, grid=GRID, task="single") == {"argmax": {"k": 1}}
 
 
@@ -165,13 +167,14 @@ def test_primary_rule_is_the_one_requested_where_the_loss_has_it(requested):
     truth, values = draw(documents=30)
     scores = {"seeds": np.array([7]), "validation": values[None]}
 
-    def primary(grid, task):
+    def primary(task, **options):
         fitted = fit_decision_rules(
-            sparse.csr_array(truth), scores, grid=grid, task=task, primary_rule=requested
+            sparse.csr_array(truth), scores, task=task, primary_rule=requested, **options
         )
-        assert fitted["seeds"]["7"] == fit_decisions(truth, values, grid=grid, task=task)
+        assert fitted["seeds"]["7"] == fit_decisions(truth, values, task=task, **options)
         return fitted["primary"]
 
-    assert primary(GRID, "multi") == requested
-    assert primary(None, "multi") == ("tuned" if requested == "own" else requested)
-    assert primary(GRID, "single") == "argmax"
+    assert primary("multi", grid=GRID) == primary("multi", grid=None) == requested
+    fallback = "tuned" if requested == "own" else requested
+    assert primary("multi", grid=None, natural=False) == fallback
+    assert primary("single", grid=GRID) == "argmax"

@@ -56,16 +56,19 @@ def loss():
         split: np.clip(0.4 * truth[split] + 0.6 * random.random((2, size, 4)), 0, 1)
         for split, size in sizes.items()
     }
-    history = pd.DataFrame({"seed": [1, 1, 2], "epoch": [1, 2, 1], "best": [1, 1, 1]})
+    history = pd.DataFrame({"seed": [1, 1, 2], "epoch": [1, 2, 1], "train_steps": [5, 10, 5]})
+    history = history.assign(
+        best=1, select_by="macro_f1", validation_macro_f1=[0.5, 0.4, 0.2], trivial_macro_f1=0.3
+    ).assign(train_loss=1.0, validation_loss=1.0, ended_by="budget")
     targets = {split: sparse.csr_array(part.astype(np.int8)) for split, part in truth.items()}
     return targets, {"seeds": np.array([1, 2]), **scores}, history
 
 
-def evaluate(loss, primary="tuned", grid=True):
+def evaluate(loss, primary="tuned", natural=True):
     targets, scores, history = loss
-    grid = threshold_grid(0.4, 0.6, 0.01) if grid else None
+    options = {"grid": threshold_grid(0.4, 0.6, 0.01) if natural else None, "natural": natural}
     rules = fit_decision_rules(
-        targets["validation"], scores, grid=grid, task="multi", primary_rule=primary
+        targets["validation"], scores, task="multi", primary_rule=primary, **options
     )
     predictions = predict(scores, rules)
     options = {"groups": GROUPS, **BOOTSTRAP, "confidence": 0.9}
@@ -79,10 +82,29 @@ def test_metrics_of_a_seed_are_those_of_its_threshold_with_epochs(loss):
         threshold = rules["seeds"][seed]["tuned"]["threshold"]
         values = scores["test"][place]
         expected = compute_metrics(targets["test"], values, values > threshold, groups=GROUPS)
-        epochs = {"epochs": 2 - place, "best_epoch": 1, "threshold": threshold}
+        epochs = {"epochs": 2 - place, "best_epoch": 1, "steps": 10 - 5 * place}
+        epochs |= {"threshold": threshold}
         assert results["seeds"][seed] == {**expected, **epochs}
     assert results["rule"] == "tuned"
     assert results["mean"] == summarise_seeds(list(results["seeds"].values()))["mean"]
+
+
+def test_results_say_what_each_seed_was_selected_by_and_which_had_not_learned(loss):
+    _, results, _ = evaluate(loss)
+    training = results["training"]
+    assert training["seeds"]["1"] == {
+        "select_by": "macro_f1",
+        "best_epoch": 1.0,
+        "epochs": 2.0,
+        "steps": 10,
+        "ended_by": "budget",
+        "validation": {"macro_f1": 0.5},
+        "trivial": {"macro_f1": 0.3},
+        "mark": None,
+    }
+    assert training["seeds"]["2"]["mark"].startswith("stopped before it had learned: never")
+    assert training["mark"].startswith("stopped before it had learned: never")
+    assert training["mark"].endswith("(1 of 2 seeds: 2)")
 
 
 def test_intervals_are_those_of_resamples_averaged_over_seeds(loss):
@@ -130,7 +152,7 @@ def test_natural_threshold_as_the_primary_rule_is_not_repeated(loss):
 
 
 def test_loss_without_a_natural_threshold_says_which_rule_it_falls_back_to(loss):
-    _, results, _ = evaluate(loss, primary="own", grid=False)
+    _, results, _ = evaluate(loss, primary="own", natural=False)
     assert results["rule"] == "tuned"
     assert results["own"] is None
     assert own_results(results) is None

@@ -1,8 +1,10 @@
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.special import expit
 from sklearn.metrics import accuracy_score, f1_score
 
@@ -103,6 +105,33 @@ def test_scores_without_a_grid_are_cut_where_it_is_best():
     assert tune_threshold(targets, 100 * scores, None) == best_threshold(
         targets.astype(bool), 100 * scores
     )
+
+
+def test_without_a_grid_the_threshold_goes_as_low_as_it_needs():
+    targets = np.array([[1, 0], [0, 1]])
+    chances = np.array([[0.03, 0.01], [0.01, 0.02]])
+    assert tune_threshold(targets, chances, GRID) == 0.4  # nothing is predicted
+    assert tune_threshold(targets, chances, None) == pytest.approx(0.015)
+    assert judge_epoch(targets, chances, grid=None)["micro_f1"] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_best_threshold_is_that_of_a_loop_over_all_scores(seed, monkeypatch):
+    random = np.random.default_rng(seed)
+    truth = random.random((12, 4)) < 0.3
+    truth[0, 0] = True
+    scores = np.round(random.normal(size=truth.shape) + truth, 1 + seed % 3)
+    ends = [*np.unique(scores), np.inf]
+    cuts = [ends[0] - 1.0, *(float(low + high) / 2 for low, high in pairwise(ends[:-1]))]
+    reached = [f1_score(truth, scores > cut, average="micro") for cut in cuts]
+    assert best_threshold(truth, scores) == cuts[int(np.argmax(reached))]
+    monkeypatch.setattr("losslab.evaluation.confusion.BLOCK", 8)
+    assert best_threshold(sparse.csr_array(truth), scores) == cuts[int(np.argmax(reached))]
+
+
+def test_best_threshold_without_positives_is_zero():
+    assert best_threshold(np.zeros((2, 2), dtype=bool), np.ones((2, 2))) == 0.0
+    assert best_threshold(np.zeros((0, 2), dtype=bool), np.ones((0, 2))) == 0.0
 
 
 def test_shapes_that_differ_are_refused():

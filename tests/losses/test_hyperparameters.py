@@ -2,9 +2,11 @@ from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import pytest
+import torch
+from loss_cases import build, draw_batch, draw_context
 
-from losslab.losses import LOSSES, Loss, Option
-from losslab.losses.hyperparameters import read_hyperparameters
+from losslab.losses import LOSSES, LabelStatistics, Loss, Option
+from losslab.losses.hyperparameters import LARGEST, read_hyperparameters
 
 
 class Example(Loss):
@@ -94,3 +96,19 @@ def test_options_handed_out_can_be_changed_without_harm(name):
     LOSSES[name].defaults()["gamma"] = 7
     assert 7 not in LOSSES[name].defaults().values()
     assert None not in LOSSES[name].options().values()
+
+
+@pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
+@pytest.mark.parametrize("name", LOSSES)
+def test_largest_values_are_computed_with_and_larger_ones_refused(name):
+    statistics = LabelStatistics([3, 2, 1, 1], 9, mu=0.3)
+    logits, targets = draw_batch(3, 4, torch.float32)
+    for option, rule in LOSSES[name].options().items():
+        if not {int, float} & set(rule.types):
+            continue
+        for absurd in (1e30, 10**400, -1e30):
+            with pytest.raises(ValueError, match=f"{option} must be"):
+                rule.check(absurd)
+        largest = LARGEST if rule.maximum is None else rule.maximum
+        loss = build(name, {option: largest}, statistics, groups=[0, 0, 1, 1])
+        loss(logits.requires_grad_(), targets, draw_context(3, 4, torch.float32)).backward()

@@ -1,5 +1,7 @@
 """Parameters as a whole: complete, checked, resolved; mistakes are named."""
 
+import copy
+import math
 from functools import cache
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 from conftest import ROOT
 
 from losslab.config_loader import LosslabConfigLoader
+from losslab.data.readers import reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, Recipe, namespace, validate_parameters
@@ -124,6 +127,14 @@ def test_reference_of_the_report_is_the_first_loss_where_the_usual_one_is_not_tr
             "parameter 'threshold_grid': start must not be above stop, got 0.7 and 0.6",
         ),
         (
+            {"threshold_grid": {"start": 0.4, "stop": 0.6, "step": 1e-9}},
+            "parameter 'threshold_grid': a step of 1e-09 makes more than 10,000 thresholds; set",
+        ),
+        (
+            {"threshold_grid": {"start": 0.4}},
+            "parameter 'threshold_grid.stop' is not set",
+        ),
+        (
             {"threshold": {"lowest": 0.7}},
             "unknown parameter 'threshold'; did you mean 'threshold_grid'",
         ),
@@ -190,3 +201,41 @@ def test_listed_label_may_look_like_a_number(parameters):
     listed = {**parameters["label_groups"], "by": "listed", "groups": {"stars": [1, 2]}}
     full = validate_parameters({**parameters, "label_groups": listed})
     assert full["label_groups"]["groups"] == {"stars": ["1", "2"]}
+
+
+def number_places(tree, path=()):
+    """The place of every number, and of every null, which may be a number's."""
+    for name, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        if isinstance(value, dict | list) and value:
+            yield from number_places(value, (*path, name))
+        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield (*path, name)
+
+
+def changed_at(tree, path, value):
+    changed = copy.deepcopy(tree)
+    place = changed
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 10**40, 10**400, 1e308])
+def test_no_number_is_infinite_or_beyond_what_anything_could_do_with(parameters, value):
+    simulated = reader_options("simulated")().model_dump()
+    full = {**parameters, "dataset": "simulated", "corpus": simulated}
+    full["db_loss"] = LOSSES["db"].defaults()
+    places = list(number_places(full))
+    assert len(places) > 100
+    for place in places:
+        with pytest.raises(ParameterError) as told:
+            validate_parameters(changed_at(full, place, value))
+        assert "\n" not in str(told.value)
+
+
+def test_last_seed_is_one_that_every_library_takes(parameters):
+    largest = 2**32 - 1
+    assert validate_parameters({**parameters, "seed": largest})["seed"] == largest
+    with pytest.raises(ParameterError, match="seed \\+ num_seeds - 1 must be at most 4294967295"):
+        validate_parameters({**parameters, "seed": largest, "num_seeds": 2})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from losslab.parameters.variants import MAX_LENGTH, variant_name
+from losslab.parameters.variants import MAX_LENGTH, cross_validation_name, variant_name
 
 FILES = {"corpus": {"part": "abstract"}, "split": {"seed": 0, "fold": 1}}
 PARAMETERS = ("corpus", "split")
@@ -15,11 +15,12 @@ PARAMETERS = ("corpus", "split")
         ({"corpus": {"part": "abstract"}}, "x"),
         ({"corpus": {"part": "title"}}, "x-part=title"),
         ({"corpus": {"part": "title"}, "split": {"seed": 3}}, "x-part=title-split.seed=3"),
-        ({"split": {"fold": 3}}, "x"),
+        ({"split": {"folds": 4, "fold": 3}}, "x"),
         ({"recipe": "lstm"}, "x"),
-        ({"corpus": {"part": "a/b: c"}}, "x-part=a_b_c"),
-        ({"corpus": {"part": "../.."}}, "x-part=.._.."),
-        ({"corpus": {"file": "in/tickets.2024.csv"}}, "x-in_tickets.2024"),
+        ({"corpus": {"part": "a/b: c"}}, "x-part=a_b_c+212e4b"),
+        ({"corpus": {"part": "../.."}}, "x-part=.._..+0cfd1c"),
+        ({"corpus": {"file": "tickets.2024.csv"}}, "x-tickets.2024"),
+        ({"corpus": {"file": "tickets.jsonl"}}, "x-file=tickets.jsonl"),
     ],
     ids=str,
 )
@@ -48,3 +49,30 @@ def test_readers_default_is_no_variant():
     for depth, expected in ((1, "x"), (2, "x-depth=2")):
         changes = {"corpus": {"depth": depth}}
         assert variant_name("x", changes, FILES, PARAMETERS, defaults) == expected
+
+
+def test_folds_are_named_after_a_variant_that_was_shortened():
+    labels = [f"label {number}" for number in range(40)]
+    changes = {"corpus": {"labels": labels}, "split": {"folds": 4}}
+    name = variant_name("x", changes, FILES, PARAMETERS)
+    assert cross_validation_name(name, 4) == f"{name}-folds=4"
+    assert cross_validation_name(name, None) == name
+
+
+def test_different_files_have_different_folders():
+    files = [
+        "a_b.csv",
+        "a/b.csv",
+        "a b.csv",
+        "/a/b.csv",
+        "../a/b.csv",
+        "a_b.tsv",
+        "a_b",
+        "a_b.csv.csv",
+    ]
+    files += ["日本.csv", "日本/.csv", "ä.csv", "a\u0308.csv", "..", "", "\udcff.csv"]
+    names = [variant_name("own", {"corpus": {"file": f}}, FILES, PARAMETERS) for f in files]
+    assert len(set(names)) == len(files)
+    for name in names:
+        assert name.startswith("own-")
+        assert "/" not in name

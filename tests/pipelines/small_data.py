@@ -13,14 +13,14 @@ from scipy import sparse
 
 from losslab.evaluation import Predictions
 from losslab.losses import LOSSES
-from losslab.parameters import LossSettings, ReportSettings, ThresholdGrid
+from losslab.parameters import BootstrapSettings, LossSettings, ReportSettings, ThresholdGrid
 from losslab.pipelines.evaluation import nodes as evaluation
 from losslab.pipelines.training import nodes as training
 from losslab.supervision import describe_labels, frequency_groups
 
 SPLIT = np.array(["train"] * 60 + ["validation"] * 30 + ["test"] * 30)
 GRID = ThresholdGrid(
-    **yaml.safe_load((ROOT / "conf/base/parameters_evaluation.yml").read_text())["threshold_grid"]
+    **yaml.safe_load((ROOT / "conf/datasets/reuters.yml").read_text())["threshold_grid"]
 )
 REPORT = ReportSettings(
     reference="bce", resamples=100, confidence=0.95, seed=0, on_mismatch="refuse"
@@ -40,6 +40,8 @@ class Evaluated:
     label_matrix: sparse.csr_array
     results: dict[str, Any]
     """What a report needs of a loss."""
+    shared: dict[str, Any]
+    """What both training and scoring are given."""
 
 
 def make_data() -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +81,7 @@ def run_nodes(
     statistics["groups"] = frequency_groups(statistics["frequencies"])
     shared = {
         "loss": loss_settings(loss),
-        "recipe": read_recipe("probe", {"hidden_dim": 0}, epochs=3),
+        "recipe": read_recipe("probe", {"hidden_dim": 0}, epochs=6, learning_rate=0.1),
         "features": {"embeddings": features},
         "splits": splits,
         "label_statistics": statistics,
@@ -95,23 +97,24 @@ def run_nodes(
         num_seeds=2,
         failures=Path("nowhere"),
     )
-    scores = training.score(**shared, model=model)
-    settings = shared["loss"]
+    scores, origin = training.score(**shared, model=model)
+    settings, labels = shared["loss"], list("abcd")[: targets.shape[1]]
     rules = evaluation.fit_rules(settings, scores, matrix, splits, GRID, task, primary_rule)
     predictions = evaluation.predict_labels(scores, rules)
     metrics, resamples = evaluation.evaluate(
         settings,
         scores,
+        origin,
         predictions,
         rules,
         history,
         matrix,
         splits,
         statistics,
-        {"data": {"targets": "0"}},
-        REPORT,
+        labels,
+        {"task": task},
+        BootstrapSettings(resamples=100, confidence=0.95, seed=0),
     )
-    labels = list("abcd")[: targets.shape[1]]
     groups = sparse.csr_array(np.eye(len(labels), dtype=np.int8))
     results = evaluation.collect_results(
         metrics,
@@ -122,4 +125,4 @@ def run_nodes(
         predictions,
     )
     shown = history.filter(regex="loss|validation|epoch")
-    return Evaluated(model, shown, scores, rules, predictions, metrics, matrix, results)
+    return Evaluated(model, shown, scores, rules, predictions, metrics, matrix, results, shared)

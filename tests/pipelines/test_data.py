@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from conftest import newest, read_json
+from conftest import newest, read_json, write_small_corpus
 
 from losslab.errors import CorpusError
 from losslab.parameters import SplitSettings
@@ -13,7 +13,7 @@ from losslab.pipelines.data import nodes
 SPLIT = SplitSettings(
     by="hash", validation=0.25, test=0.25, group_separator=None, folds=None, fold=1, seed=0
 )
-NOTES = {"notes": {}, "documents": 8, "rejected": {}, "excluded": {}}
+NOTES = {"sample": False, "notes": {}, "documents": 8, "rejected": {}, "excluded": {}}
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def run_data(invoke, *words):
     return invoke("run", "--pipelines=data", "--to-outputs=label_matrix", *words)
 
 
+@pytest.mark.slow
 def test_too_many_broken_rows_stop_the_run_and_are_kept(project, invoke):
     file = project / "data/01_raw/cwe/2000.csv"
     file.write_text(file.read_text() + "98,Torn\n99,Torn as well\n", encoding="utf-8")
@@ -79,12 +80,13 @@ def test_too_many_broken_rows_stop_the_run_and_are_kept(project, invoke):
     assert "2 of 62 rows were rejected (3.2%)" in done.stderr
     assert "expected … fields, found … (2)" in done.stderr
     kept = project / "data/02_intermediate/cwe/rejected_rows.csv"
-    assert "rejected_rows.csv of data/02_intermediate" in done.stderr
+    assert "Rejected rows: the dataset rejected_rows;" in done.stderr
     assert pd.read_csv(newest(kept))["line"].tolist() == [62, 63]
     notes = read_json(project / "data/02_intermediate/cwe/corpus_notes.json")
     assert notes["rejected"] == {"expected … fields, found …": 2}
 
 
+@pytest.mark.slow
 def test_rows_are_kept_where_not_one_can_be_read(project, invoke):
     file = project / "data/01_raw/cwe/2000.csv"
     header = file.read_text().splitlines()[0]
@@ -96,6 +98,7 @@ def test_rows_are_kept_where_not_one_can_be_read(project, invoke):
     assert len(pd.read_csv(newest(kept))) == 1
 
 
+@pytest.mark.slow
 def test_dataset_of_any_name_is_read_by_the_reader_named(project, invoke):
     (project / "conf/datasets/mine.yml").write_text("reader: cwe\nmin_label_frequency: 31\n")
     done = run_data(invoke, "--dataset=mine")
@@ -106,12 +109,14 @@ def test_dataset_of_any_name_is_read_by_the_reader_named(project, invoke):
     assert read_json(folder / "split_notes.json")["dropped_labels"]
 
 
+@pytest.mark.slow
 def test_single_task_is_refused_where_documents_have_several_labels(invoke):
     done = run_data(invoke, "--params=task=single")
     assert done.exit_code == 1
     assert "task is single, but of 60 documents 60 have several labels" in done.stderr
 
 
+@pytest.mark.slow
 def test_corpus_is_described_after_it_was_undersampled(project, invoke):
     label = "Scope: Integrity"
     undersample = f"undersample.labels=['{label}'],undersample.size=3"
@@ -131,3 +136,15 @@ def test_corpus_is_described_after_it_was_undersampled(project, invoke):
     assert summary["documents_undersampled"] == 60 - len(documents) > 0
     table = pd.read_csv(newest(folder / "corpus_table.csv"))
     assert table["instances"].tolist()[0] == len(documents)
+
+
+@pytest.mark.parametrize("sample", [True, False])
+def test_sample_of_a_corpus_is_noted_and_described_as_such(tmp_path, documents, sample):
+    write_small_corpus(tmp_path / "cwe")
+    (tmp_path / "cwe.origin.json").write_text(json.dumps({"sample": sample}))
+    _, corpus_notes, _ = nodes.parse_corpus(tmp_path / "cwe", "cwe", None, {})
+    assert corpus_notes["sample"] == sample
+    splits, split_notes = split(documents)
+    _, matrix = nodes.encode_label_sets(splits, "multi")
+    _, summary = nodes.describe_corpus(splits, matrix, corpus_notes, split_notes)
+    assert summary["sample"] == sample

@@ -15,6 +15,7 @@ from scipy.special import expit
 from scipy.special import softmax as scipy_softmax
 
 from losslab.data import encode_labels
+from losslab.errors import NonFiniteScoresError
 from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.parameters import ElementKeywordSettings, KeywordSettings
 from losslab.pipelines.distillation import nodes
@@ -80,6 +81,14 @@ def baseline():
         tokenizer=json.loads(tokenizer.to_str()),
         logits=logits,
     )
+
+
+def test_damaged_teacher_teaches_nothing(baseline):
+    damaged = {name: np.full_like(weights, np.nan) for name, weights in baseline.model.items()}
+    with pytest.raises(
+        NonFiniteScoresError, match=r"seed \d+: .* of the train split are not finite"
+    ):
+        nodes.score_training_documents(**baseline.shared, model=damaged)
 
 
 def test_teacher_speaks_of_training_documents_only(baseline):

@@ -5,10 +5,11 @@ import pytest
 from recipe_conf import read_recipe
 from sklearn.metrics import f1_score
 
+from losslab.data.fingerprint import fingerprint_data, hash_arrays
 from losslab.losses import LOSSES
 from losslab.pipelines.evaluation import nodes
 
-from .small_data import SPLIT, make_data, run_nodes
+from .small_data import SPLIT, make_data, make_splits, run_nodes
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +80,15 @@ def test_metrics_record_options_conditions_and_seeds(done):
     conditions = done.metrics["conditions"]
     assert conditions["seeds"] == ["1", "2"]
     assert conditions["resampling"] == {"resamples": 100, "seed": 0}
-    assert conditions["data"] == {"targets": "0"}
+    assert conditions["data"] == fingerprint_data(make_splits(), done.label_matrix, list("abcd"))
+    made_of = {"features": done.shared["features"], "model": done.model, "scores": done.scores}
+    assert done.metrics["made_of"] == {name: hash_arrays(each) for name, each in made_of.items()}
 
 
-def test_conditions_are_parameters_as_json_beside_the_data():
+def test_conditions_are_parameters_as_json():
     recipe = read_recipe("probe")
-    conditions = nodes.record_conditions({"splits": "f"}, recipe=recipe, task="multi")
-    assert conditions == {"recipe": recipe.model_dump(), "task": "multi", "data": {"splits": "f"}}
+    conditions = nodes.record_conditions({"sample": True}, recipe=recipe, task="multi")
+    assert conditions == {"recipe": recipe.model_dump(), "task": "multi", "sample": True}
 
 
 def test_results_come_in_the_order_of_the_table_of_losses():

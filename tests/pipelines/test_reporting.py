@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from losslab.errors import IncomparableError
+from losslab.errors import Failure, IncomparableError
 from losslab.parameters import FrequencyGroupSettings
 from losslab.pipelines.reporting import nodes
 from losslab.pipelines.supervision.nodes import compute_label_statistics
@@ -14,7 +14,6 @@ from losslab.pipelines.supervision.nodes import compute_label_statistics
 from .small_data import REPORT, make_data, make_splits, run_nodes
 
 LABELS = list("abcd")
-DATA = {"targets": "0"}
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +33,11 @@ def label_matrix(evaluated):
 
 @pytest.fixture(scope="module")
 def comparison(results):
-    return nodes.compare_losses(results, REPORT, DATA)
+    return nodes.compare_losses(results, REPORT, data_of(results))
+
+
+def data_of(results):
+    return results["bce"]["metrics"]["conditions"]["data"]
 
 
 def of_other_seeds(results, loss):
@@ -54,11 +57,23 @@ def test_comparison_has_a_row_per_loss_with_its_means(results, comparison):
 def test_results_under_other_conditions_are_refused_or_marked(results):
     changed = of_other_seeds(results, "db")
     with pytest.raises(IncomparableError, match="db: seeds is"):
-        nodes.compare_losses(changed, REPORT, DATA)
+        nodes.compare_losses(changed, REPORT, data_of(results))
     marking = REPORT.model_copy(update={"on_mismatch": "mark"})
-    marked = nodes.compare_losses(changed, marking, DATA).set_index("loss")["differs"]
+    marked = nodes.compare_losses(changed, marking, data_of(results)).set_index("loss")["differs"]
     assert marked["bce"] == ""
     assert "seeds" in marked["db"]
+
+
+def test_losses_that_failed_are_listed_and_the_others_compared(results):
+    failed = {"focal": Failure("focal_loss.train", "the loss is nan"), **results}
+    assert nodes.list_failures(failed) == {"focal": "the loss is nan"}
+    assert set(nodes.compare_losses(failed, REPORT, data_of(results))["loss"]) == {"bce", "db"}
+
+
+def test_first_loss_that_finished_is_the_reference_if_that_one_failed(results, comparison):
+    failed = {**results, "bce": Failure("bce_loss.train", "the loss is nan")}
+    table = nodes.compare_losses(failed, REPORT, data_of(results))
+    assert nodes.compare_uncertainty(failed, table, REPORT)["reference"] == "db"
 
 
 def test_results_on_other_data_are_refused(results):
@@ -70,10 +85,20 @@ def test_uncertainty_and_ranks_are_those_of_the_comparison(results, comparison):
     uncertainty = nodes.compare_uncertainty(results, comparison, REPORT)
     assert uncertainty["losses"]["bce"]["macro_f1"]["p"] is None
     assert uncertainty["losses"]["db"]["macro_f1"]["p"] is not None
-    standings = nodes.rank_losses(comparison, uncertainty, REPORT)
+    standings = nodes.rank_losses(comparison, uncertainty)
     first = comparison["loss"][0]
     macro = standings[standings["metric"] == "macro_f1"].set_index("loss")
     assert macro.loc[first, "rank"] == 1
+
+
+@pytest.mark.parametrize("marked", ["bce", "db"])
+def test_a_loss_that_had_not_learned_is_not_tested(results, marked):
+    changed = copy.deepcopy(results)
+    changed[marked]["metrics"]["training"]["mark"] = "stopped before it had learned"
+    comparison = nodes.compare_losses(changed, REPORT, data_of(results))
+    uncertainty = nodes.compare_uncertainty(changed, comparison, REPORT)
+    assert {uncertainty["losses"][loss]["macro_f1"]["p"] for loss in results} == {None}
+    assert uncertainty["losses"]["db"]["macro_f1"]["low"] is not None
 
 
 def test_tables_hold_every_loss(results):
@@ -119,7 +144,7 @@ def test_corpus_figures_are_those_of_the_splits(label_matrix):
 
 def test_run_is_described_by_command_commit_and_versions(monkeypatch):
     monkeypatch.setattr("sys.argv", ["/somewhere/kedro", "run", "--losses=bce"])
-    described = nodes.describe_run()
+    described = nodes.describe_run({})
     assert described["command"] == "kedro run --losses=bce"
     assert {"python", "torch", "losslab"} <= set(described["versions"])
 

@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from losslab.errors import NonFiniteScoresError
 from losslab.evaluation import threshold_grid
-from losslab.pipelines.training.nodes import grid_values
+from losslab.pipelines.training.nodes import grid_values, score
 
 from .small_data import GRID, loss_settings, make_data, run_nodes
 
@@ -37,7 +38,18 @@ def test_losses_with_their_own_scores_pass_through_all_nodes(loss):
     assert done.metrics["mean"]["micro_f1"] > 0.3
 
 
-def test_probabilities_have_the_grid_of_conf_and_other_scores_every_threshold():
+def test_probabilities_have_the_grid_if_there_is_one_and_other_scores_every_threshold():
     expected = threshold_grid(start=0.4, stop=0.6, step=0.01).tolist()
     assert list(grid_values(loss_settings("bce"), GRID)) == expected
     assert grid_values(loss_settings("ranking"), GRID) is None
+    assert grid_values(loss_settings("bce"), None) is None
+
+
+def test_scores_of_a_damaged_model_are_refused_by_loss_and_seed():
+    done = run_nodes(make_data())
+    name = next(name for name in done.model if name.startswith("seed_2/") and "weight" in name)
+    done.model[name][0, 0] = np.nan
+    with pytest.raises(
+        NonFiniteScoresError, match=r"^db, seed 2: 30 of 120 scores of the validation"
+    ):
+        score(**done.shared, model=done.model)

@@ -52,13 +52,16 @@ STATISTICS = {
 }
 
 
-def result(value: float, spread: float | None = 0.01, seeds: int = 2) -> dict:
+def result(
+    value: float, spread: float | None = 0.01, seeds: int = 2, untrained: str | None = None
+) -> dict:
     keys = ("best_epoch", *COLUMNS, *CONVENTIONS)
     return {
         "rule": "tuned",
         "seeds": {str(seed): {} for seed in range(seeds)},
         "mean": dict.fromkeys(keys, value),
         "std": dict.fromkeys(keys, spread),
+        "training": {"mark": untrained},
     }
 
 
@@ -77,6 +80,11 @@ def history(seed: int = 0, epochs: int = 5) -> pd.DataFrame:
             "train_loss": 1 / steps,
             "validation_loss": 1 / np.sqrt(steps),
             "validation_macro_f1": 0.5 - 0.4 / (steps + seed),
+            "train_steps": 20 * steps,
+            "best": epochs,
+            "select_by": "macro_f1",
+            "trivial_macro_f1": 0.05,
+            "ended_by": "budget",
         }
     )
 

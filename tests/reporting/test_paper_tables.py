@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from losslab.losses import LOSSES
+from losslab.manifest import Manifest, Provenance, hash_file
 from losslab.reporting.paper_tables import (
     count_documents,
     find_our_results,
@@ -14,10 +15,14 @@ from losslab.reporting.paper_tables import (
 )
 
 
-def save(folder, name, version, content):
+def save(folder, name, version, content, *, commit=None, predictions="p"):
     file = folder / name / version / name
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content if isinstance(content, str) else json.dumps(content))
+    made = Provenance(
+        inputs={f"{folder.name}_predictions": predictions}, run={"git_commit": commit}
+    )
+    Manifest(hash_file(file), file.stat().st_size, made).write(file)
 
 
 def metrics(value, seeds=1, folds=None, undersample=None):
@@ -56,12 +61,17 @@ CONTENT = {
 def reports(tmp_path):
     recipe = tmp_path / "reuters/probe"
     save(recipe / "bce_loss", "metrics.json", "2026-01-01", metrics(0.5))
-    save(recipe / "bce_loss", "metrics.json", "2026-01-02", metrics(0.8765, seeds=3))
-    save(recipe, "run_description.json", "2026-01-02", {"commit": "0123456789abcdef"})
+    save(
+        recipe / "bce_loss",
+        "metrics.json",
+        "2026-01-02",
+        metrics(0.8765, seeds=3),
+        commit="0123456789abcdef",
+    )
     return tmp_path
 
 
-def test_newest_run_is_found_with_the_commit_of_its_own_command(reports):
+def test_newest_run_is_found_with_the_commit_it_was_computed_by(reports):
     (key, run) = next(iter(find_our_results(reports).items()))
     assert key == ("reuters", "probe", "bce")
     assert (run.metrics["micro_f1"], run.seeds, run.commit) == (0.8765, 3, "0123456789abcdef")
@@ -92,7 +102,8 @@ def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis
         "several": {"documents": 0, "micro_f1": 0.0, "macro_f1": 0.0},
     }
     place = reports / "reuters/probe/bce_loss"
-    save(place, "errors.json", "2026-01-02", {"by_documents": parts})
+    save(place, "errors.json", "2026-01-01", {"by_documents": parts})
+    save(place, "errors.json", "2026-01-03", {"by_documents": {}}, predictions="others")
     metrics = next(iter(find_our_results(reports).values())).metrics
     assert metrics["documents with one label/macro_f1"] == 0.4
     assert "documents with several labels/macro_f1" not in metrics

@@ -44,6 +44,52 @@ def test_markdown_has_a_row_per_loss_and_columns_of_one_width(metrics):
     assert "0.500 ± 0.010" in lines[2]
 
 
+UNTRAINED = "stopped before it had learned: training and validation loss were still falling"
+
+
+def test_a_loss_that_had_not_learned_is_marked_in_the_table_and_explained_below(metrics):
+    metrics["asl"] = result(0.3, untrained=UNTRAINED)
+    table = comparison_table(metrics)
+    assert table.set_index("loss")["mark"].to_dict() == {"bce": "", "db": "", "asl": UNTRAINED}
+    lines = to_markdown(table).splitlines()
+    assert [line.split()[1:3] for line in lines[2:5]] == [["db", "|"], ["bce", "|"], ["asl", "*"]]
+    assert lines[5:] == [f"* asl {UNTRAINED}"]
+
+
+def test_a_loss_that_had_not_learned_is_never_called_worse(metrics):
+    worse = {"value": 0.3, "low": 0.2, "high": 0.4, "difference": -0.1, "p_holm": 0.001}
+    uncertainty = {"losses": {loss: dict.fromkeys(COLUMNS, worse) for loss in ("db", "asl")}}
+    metrics["asl"] = result(0.3, untrained=UNTRAINED)
+    table = build_standings(comparison_table(metrics), uncertainty=uncertainty)
+    macro = table[table["metric"] == "macro_f1"].set_index("loss")
+    assert macro["p"].dropna().to_dict() == {"db": 0.001}
+    assert macro["rank"].to_dict() == {"db": 1, "bce": 2, "asl": 3}
+    html = page(metrics, uncertainty=uncertainty)
+    rows = {
+        loss: re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
+        for loss in metrics
+    }
+    assert {loss for loss, row in rows.items() if "significantly below" in row} == {"db"}
+    assert {loss for loss, row in rows.items() if UNTRAINED in row} == {"asl"}
+    lead = " ".join(re.search(r'<p class="lead">(.*?)</p>', html, flags=re.DOTALL).group(1).split())
+    assert "Stopped before it had learned: asl" in lead
+    assert "Not tested against bce, so called neither better nor worse." in lead
+
+
+def test_nothing_is_tested_against_a_reference_that_had_not_learned():
+    metrics = {"bce": result(0.4, untrained=UNTRAINED), "db": result(0.5)}
+    standings = build_standings(comparison_table(metrics), uncertainty=sure(0.01))
+    assert standings["p"].isna().all()
+    assert "bce is the reference: no loss is tested against it." in page(metrics)
+    assert "had learned:" not in page({"bce": result(0.4), "db": result(0.5)})
+
+
+def test_the_page_tells_what_each_training_was_selected_by(metrics):
+    told = section(page(metrics), "figures").split('id="selection"')[1]
+    sentence = "selected by validation macro-F1, epoch 5 of 5; ended by budget"
+    assert told.count(sentence) == len(metrics)
+
+
 def test_one_seed_shows_no_spread():
     one = {"bce": result(0.4, spread=None, seeds=1)}
     assert "±" not in to_markdown(comparison_table(one))
@@ -231,7 +277,7 @@ def test_labels_and_names_cannot_break_out_of_the_page(metrics):
     evil = "</script><script>alert(1)</script>"
     drawn = {"long_tail": draw_long_tail(label_table().assign(label=[evil, *"bcdef"]))}
     corpus = CorpusPart(TABLE, [f"1 rows rejected: {evil}"], drawn)
-    html = page(metrics, dataset=evil, corpus=corpus, command=evil, links={evil: evil})
+    html = page(metrics, dataset=evil, corpus=corpus, command=evil)
     assert evil not in html
 
 
@@ -249,19 +295,22 @@ def test_page_shows_the_table_of_the_corpus_what_is_odd_and_its_figures(metrics)
     assert 'id="long_tail"' in html
 
 
-def test_page_tells_how_to_reproduce_it_and_links_what_lies_beside_it(metrics):
+def test_page_tells_how_to_reproduce_it(metrics):
     html = page(
         metrics,
         command="kedro run --params=seeds=3",
         commit="0123456789abcdef",
         dirty=True,
         versions={"torch": "2.9"},
-        links={"soft labels": "../soft_labels/page.html"},
     )
     assert "kedro run --params=seeds=3" in html
     assert "0123456789ab</code> with uncommitted changes" in html
     assert "<dt>torch</dt><dd>2.9</dd>" in html
-    assert 'href="../soft_labels/page.html"' in html
+
+
+def test_page_links_the_page_of_soft_labels_only_where_there_is_one(metrics):
+    assert "soft_labels.html" not in page(metrics)
+    assert "soft_labels.html" in page(metrics, soft_labels_page=True)
 
 
 def test_scripts_find_every_loss_and_figure_in_the_data(metrics):

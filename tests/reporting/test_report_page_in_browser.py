@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the path"
 )
 ALL = list(LOSSES)[:31]
-UNLIKE = ALL[0] if ALL[0] != "bce" else ALL[1]
+UNLIKE = next(name for name in ALL if name not in ("bce", "focal"))
 WHY = "recipe.training.epochs is 100, expected 300"
 PATIENCE = 600  # seconds: a machine that trains meanwhile draws slowly
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
@@ -341,6 +341,30 @@ def test_definition_opens_by_its_button_and_closes_by_escape(opened):
     assert "Mean of the labels' F1" in definition.text
     button.send_keys(Keys.ESCAPE)
     assert not definition.is_displayed()
+
+
+@pytest.mark.parametrize(
+    ("place", "linked"),
+    [
+        ("latest.html", True),
+        ("report.html/2026-01-01T00.00.00.000Z/report.html", True),
+        ("copied.html", False),
+    ],
+)
+def test_page_of_soft_labels_is_linked_from_the_newest_report_and_every_version(
+    browser, tmp_path, place, linked
+):
+    file = tmp_path / "probe" / place
+    file.parent.mkdir(parents=True)
+    file.write_text(page({"bce": result(0.4)}, soft_labels_page=True), encoding="utf-8")
+    load(browser, file.as_uri())
+    shown, address = browser.execute_script(
+        "const part = document.querySelector('[data-beside]');"
+        "return [!part.hidden, part.querySelector('a').href]"
+    )
+    assert shown == linked
+    if linked:
+        assert address == (tmp_path / "soft_labels/soft_labels.html").as_uri()
 
 
 def test_every_control_has_a_name(opened):

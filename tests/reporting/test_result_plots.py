@@ -85,6 +85,15 @@ def test_learning_curve_is_the_mean_over_the_seeds_still_training():
     assert list(line.y) == pytest.approx([0.3, 0.5])
 
 
+def test_a_learning_curve_tells_what_its_training_was_selected_by():
+    two = pd.concat([history(), history(epochs=3).assign(seed=2, ended_by="patience")])
+    line = draw_learning_curves(gather_histories({"bce": two})).data[0]
+    assert line.hovertext == (
+        "seed 1 selected by validation macro-F1, epoch 5 of 5<br>ended by budget<br>"
+        "seed 2 selected by validation macro-F1, epoch 3 of 3<br>ended by patience"
+    )
+
+
 def test_learning_time_is_the_best_so_far_by_minute():
     falling = history().assign(validation_macro_f1=[0.1, 0.4, 0.3, 0.2, 0.5])
     line = draw_learning_time(gather_histories({"bce": falling})).data[0]

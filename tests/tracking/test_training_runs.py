@@ -1,5 +1,4 @@
 import json
-import logging
 from pathlib import Path
 
 import pandas as pd
@@ -7,7 +6,10 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from losslab.tracking import (
+    PARENT,
     PROCESS_TAG,
+    Journal,
+    MlflowSender,
     TrainingRuns,
     describe_process,
     describe_source,
@@ -15,7 +17,8 @@ from losslab.tracking import (
     save_view,
     view_address,
 )
-from losslab.tracking.training_runs import as_params
+from losslab.tracking.outbox import RefusedError
+from losslab.tracking.training_runs import as_params, as_text
 
 
 @pytest.fixture(scope="module")
@@ -24,60 +27,100 @@ def client(tmp_path_factory) -> MlflowClient:
 
 
 @pytest.fixture
-def runs(client, tmp_path, request) -> TrainingRuns:
-    experiment = client.create_experiment(request.node.name, artifact_location=tmp_path.as_uri())
-    parent = client.create_run(experiment).info.run_id
+def sender(client, tmp_path, request) -> MlflowSender:
+    """Of an experiment of the test's own."""
+    name = request.node.name
+    client.create_experiment(name, artifact_location=(tmp_path / "artifacts").as_uri())
+    header = {"tracking_uri": client.tracking_uri, "experiment": name, "id": name}
+    return MlflowSender(client.tracking_uri, header, tmp_path / "outbox")
+
+
+@pytest.fixture
+def runs(sender) -> TrainingRuns:
+    """Sent without an outbox."""
     tags = {"dataset": "cwe", "recipe": "probe", PROCESS_TAG: describe_process()}
-    return TrainingRuns(client, experiment, parent, tags=tags, colours={"db": "#123456"})
+    runs = TrainingRuns(
+        lambda operation: sender.send([operation], again=False),
+        tags=tags,
+        colours={"db": "#123456"},
+    )
+    runs.open_parent("parent", {"pipeline_names": ["db_loss"]})
+    return runs
 
 
-def children(client, runs):
-    parent = f"tags.`mlflow.parentRunId` = '{runs.parent_id}'"
-    return {run.info.run_name: run for run in client.search_runs([runs.experiment_id], parent)}
+def children(client, sender):
+    parent = f"tags.`mlflow.parentRunId` = '{sender.known_id(PARENT)}'"
+    return {run.info.run_name: run for run in client.search_runs([sender.experiment_id], parent)}
 
 
-def test_a_training_gets_a_nested_run_with_tags_and_flat_parameters(client, runs):
+CHILD = "db_loss seed 1 (cwe, probe)"
+
+
+def test_a_training_gets_a_nested_run_with_tags_and_flat_parameters(client, sender, runs):
     runs.start("db", 2, {"loss_options": {"gamma": 1.5}, "seeds": 3})
     runs.start("db", 2, {"loss_options": {"gamma": 1.5}, "seeds": 3})
-    (run,) = children(client, runs).values()
+    (run,) = children(client, sender).values()
     assert run.info.status == "RUNNING"
     assert run.data.params == {"loss_options.gamma": "1.5", "seeds": "3"}
     assert {"loss": "db", "seed": "2", "dataset": "cwe"}.items() <= run.data.tags.items()
     assert run.data.tags["mlflow.runColor"] == "#123456"
+    assert "current" not in run.data.tags
 
 
-def test_metrics_are_written_when_the_training_finishes(client, runs):
+def test_parent_has_the_tags_of_its_children_and_its_own(client, sender, runs):
+    runs.log_parent_params({"recipe": {"name": "probe"}, "a:b": 1})
+    runs.end_parent("FAILED")
+    parent = client.get_run(sender.known_id(PARENT))
+    assert parent.info.run_name == "parent"
+    assert {"dataset": "cwe", "pipeline_names": "['db_loss']"}.items() <= parent.data.tags.items()
+    assert parent.data.params == {"recipe.name": "probe", "a_b": "1"}
+    assert parent.info.status == "FAILED"
+
+
+def test_curve_is_logged_and_the_run_ends_with_its_last_epoch(client, sender, runs):
     runs.start("db", 1, {})
     for epoch in (1, 2):
         runs.log_metrics("db", 1, epoch, {"validation/macro_f1": epoch / 10})
     runs.finish("db", 1, "FINISHED")
-    run = children(client, runs)["db_loss seed 1 (cwe, probe)"]
+    run = children(client, sender)[CHILD]
     history = client.get_metric_history(run.info.run_id, "validation/macro_f1")
     assert [(point.step, point.value) for point in history] == [(1, 0.1), (2, 0.2)]
     assert run.info.status == "FINISHED"
     assert run.info.end_time == history[-1].timestamp
 
 
-def test_metrics_appear_while_the_training_goes_on(client, runs, monkeypatch):
-    monkeypatch.setattr("losslab.tracking.training_runs.SECONDS_BETWEEN_WRITES", -1)
-    runs.start("db", 1, {})
-    runs.log_metrics("db", 1, 1, {"train/loss": 0.5})
-    assert children(client, runs)["db_loss seed 1 (cwe, probe)"].data.metrics == {"train/loss": 0.5}
-
-
-def test_open_runs_are_all_closed_with_one_status(client, runs):
+def test_open_runs_are_all_closed_with_one_status(client, sender, runs):
     runs.start("db", 1, {})
     runs.start("bce", 1, {})
+    runs.finish("bce", 1, "FINISHED")
     runs.finish_all("KILLED")
-    assert {run.info.status for run in children(client, runs).values()} == {"KILLED"}
+    statuses = {name: run.info.status for name, run in children(client, sender).items()}
+    assert statuses == {CHILD: "KILLED", "bce_loss seed 1 (cwe, probe)": "FINISHED"}
 
 
-def test_tables_dictionaries_and_texts_become_artifacts(client, runs, tmp_path):
+def test_failed_loss_gets_the_reason_and_leaves_the_others_alone(client, sender, runs):
+    runs.start("db", 1, {})
+    runs.finish("db", 1, "FINISHED")
+    for loss, seed in (("db", 2), ("bce", 1)):
+        runs.start(loss, seed, {})
+    runs.fail("db", "loss is NaN")
+    failed = {
+        name: (run.info.status, run.data.tags.get("failure"))
+        for name, run in children(client, sender).items()
+    }
+    assert failed == {
+        CHILD: ("FINISHED", "loss is NaN"),
+        "db_loss seed 2 (cwe, probe)": ("FAILED", "loss is NaN"),
+        "bce_loss seed 1 (cwe, probe)": ("RUNNING", None),
+    }
+
+
+def test_tables_dictionaries_and_texts_become_artifacts(client, sender, runs, tmp_path):
     runs.start("db", 1, {})
     runs.log_artifact({"a": 1}, "thresholds.json", ("db", 1))
     runs.log_artifact(pd.DataFrame({"loss": ["db"]}), "comparison.csv")
     runs.log_artifact("<p>", "report.html")
-    child = children(client, runs)["db_loss seed 1 (cwe, probe)"].info.run_id
+    child = children(client, sender)[CHILD].info.run_id
 
     def read(run_id):
         files = client.list_artifacts(run_id)
@@ -85,41 +128,46 @@ def test_tables_dictionaries_and_texts_become_artifacts(client, runs, tmp_path):
         return {file.path: Path(copy).read_text() for file, copy in zip(files, copies, strict=True)}
 
     assert json.loads(read(child)["thresholds.json"]) == {"a": 1}
-    assert read(runs.parent_id) == {"comparison.csv": "loss\ndb\n", "report.html": "<p>"}
+    table = '"loss"\n"db"\n'
+    assert read(sender.known_id(PARENT)) == {"comparison.csv": table, "report.html": "<p>"}
 
 
-def test_data_that_cannot_be_written_is_a_warning(client, runs, caplog):
-    runs.log_artifact({"a": object()}, "broken.json")
-    assert "MLflow failed, tracking is off" in caplog.text
+def test_experiment_that_does_not_exist_is_created(client, tmp_path):
+    header = {"experiment": "new", "artifact_location": tmp_path.as_uri(), "id": "1"}
+    sender = MlflowSender(client.tracking_uri, header)
+    TrainingRuns(lambda one: sender.send([one], again=False), tags={}).open_parent("parent", {})
+    assert client.get_experiment_by_name("new").experiment_id == sender.experiment_id
 
 
-def test_the_first_failure_is_logged_and_ends_the_mirroring(client, runs, caplog):
-    runs.start("db", 1, {})
-    with caplog.at_level(logging.WARNING):
-        runs.log_artifact({"a": object()}, "broken.json")
-        runs.log_metrics("db", 1, 1, {"train/loss": 0.5})
-        runs.start("bce", 1, {})
-        runs.finish_all("FAILED")
-    assert len(caplog.records) == 1
-    (run,) = children(client, runs).values()
-    assert (run.info.status, run.data.metrics) == ("FAILED", {})
+def test_deleted_experiment_refuses_its_runs(client, sender):
+    client.delete_experiment(
+        client.get_experiment_by_name(sender._header["experiment"]).experiment_id
+    )
+    runs = TrainingRuns(lambda one: sender.send([one], again=False), tags={})
+    with pytest.raises(RefusedError, match="active"):
+        runs.open_parent("parent", {})
 
 
-def test_runs_of_dead_processes_are_marked_killed_and_others_left_alone(client, runs):
+def test_runs_of_dead_processes_are_marked_killed_and_others_left_alone(client, sender, runs):
     host, pid, started = describe_process().rsplit(":", 2)
-    dead = client.create_run(
-        runs.experiment_id, tags={PROCESS_TAG: f"{host}:{pid}:{int(started) - 999}"}
-    )
-    foreign = client.create_run(
-        runs.experiment_id, tags={PROCESS_TAG: f"elsewhere:{pid}:{started}"}
-    )
-    unknown = client.create_run(runs.experiment_id)
+
+    def create(**tags):
+        return client.create_run(sender.experiment_id, tags=tags).info.run_id
+
+    dead = create(**{PROCESS_TAG: f"{host}:{pid}:{int(started) - 999}"})
+    waiting = create(**{PROCESS_TAG: f"{host}:{pid}:{int(started) - 888}"})
+    create(**{PROCESS_TAG: f"elsewhere:{pid}:{started}"})
+    create()
+    header = {"tracking_uri": client.tracking_uri, "process": f"{host}:{pid}:{int(started) - 888}"}
+    Journal.create(sender._folder, header).close()
     runs.start("db", 1, {})
-    runs.end_orphans()
-    status = {run.info.run_id: run.info.status for run in client.search_runs([runs.experiment_id])}
-    assert status.pop(dead.info.run_id) == "KILLED"
+    sender.send([{"do": "tidy"}], again=False)
+    status = {
+        run.info.run_id: run.info.status for run in client.search_runs([sender.experiment_id])
+    }
+    assert status.pop(dead) == "KILLED"
     assert set(status.values()) == {"RUNNING"}
-    assert {foreign.info.run_id, unknown.info.run_id} <= set(status)
+    assert waiting in status  # its journal knows more
 
 
 def test_this_process_process_is_alive():
@@ -134,17 +182,21 @@ def test_source_names_the_command_and_the_commit(tmp_path):
 
 
 def test_long_values_are_cut_to_what_mlflow_takes():
-    (param,) = as_params({"text": "x" * 10_000})
-    assert 0 < len(param.value) < 10_000
+    assert 0 < len(as_params({"text": "x" * 10_000})["text"]) < 10_000
 
 
-def test_view_with_the_columns_to_compare_is_saved_once_and_keeps_a_users_note(client, runs):
-    client.set_experiment_tag(runs.experiment_id, "mlflow.note.content", "mine")
-    save_view(client, runs.experiment_id)
-    first = client.get_experiment(runs.experiment_id).tags
-    save_view(client, runs.experiment_id)
-    assert client.get_experiment(runs.experiment_id).tags == first
+def test_view_with_the_columns_to_compare_is_saved_once_and_keeps_a_users_note(client):
+    experiment = client.create_experiment("view")
+    client.set_experiment_tag(experiment, "mlflow.note.content", "mine")
+    save_view(client, experiment)
+    first = client.get_experiment(experiment).tags
+    save_view(client, experiment)
+    assert client.get_experiment(experiment).tags == first
     assert first["mlflow.note.content"] == "mine"
     state = json.loads(json.loads(first["mlflow.sharedViewState.losses"])["state"])
     assert {"tags.`loss`", "metrics.`test/macro_f1`"} <= set(state["selectedColumns"])
-    assert "viewStateShareKey=losses" in view_address(runs.experiment_id)
+    assert "viewStateShareKey=losses" in view_address(experiment)
+
+
+def test_table_sent_as_csv_has_no_formulas():
+    assert as_text(pd.DataFrame({"label": ["=1+1", "a"]})) == '"label"\n"\'=1+1"\n"a"\n'

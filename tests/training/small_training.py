@@ -21,7 +21,9 @@ NONE = RegularizerSettings(rdrop=0, adversarial=0, adversarial_epsilon=0.1)
 
 SETTINGS = TrainingSettings(
     epochs=40,
+    min_steps=0,
     patience=8,
+    patience_steps=0,
     evaluations_per_epoch=1,
     batch_size=16,
     min_batch_size_batchwise=64,

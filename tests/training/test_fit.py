@@ -7,7 +7,7 @@ from scipy import sparse
 from small_training import SETTINGS, Remembers, Scaled, judge, network, scores_of, separable, train
 
 from losslab.losses import build_loss
-from losslab.training.events import EpochEnded, TrainingStarted, listening
+from losslab.training.events import EpochEnded, TrainingEnded, TrainingStarted, listening
 from losslab.training.fit import fit
 
 
@@ -83,6 +83,7 @@ def test_same_seed_same_weights_other_seed_other_weights():
 
 CURVES = {
     "train_loss",
+    "train_steps",
     "train_learning_rate",
     "train_documents_per_second",
     "train_memory_gb",
@@ -100,13 +101,15 @@ def test_listeners_hear_the_start_and_every_epoch():
     assert heard[1].metrics["train_learning_rate"] == SETTINGS.learning_rate
     assert heard[1].metrics["train_memory_gb"] > 0.01
     assert heard[0] == TrainingStarted("bce", 1)
-    assert [event.epoch for event in heard[1:]] == [1, 2, 3]
+    epochs = heard[1:-1]
+    assert [event.epoch for event in epochs] == [1, 2, 3]
     assert isinstance(heard[1], EpochEnded)
-    assert [event.evaluation for event in heard[1:]] == [1, 2, 3]
+    assert [event.evaluation for event in epochs] == [1, 2, 3]
     recorded = fitted.history.drop(columns="epoch").to_dict("records")
-    assert [event.metrics for event in heard[1:]] == recorded
+    assert [event.metrics for event in epochs] == recorded
+    assert isinstance(heard[-1], TrainingEnded)
     train(changed={"epochs": 1})
-    assert len(heard) == 4
+    assert len(heard) == 5
 
 
 def test_parameters_of_a_loss_are_optimized_with_the_model():

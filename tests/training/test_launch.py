@@ -21,7 +21,7 @@ from losslab.parameters import Recipe
 from losslab.parameters.losses import LossSettings
 from losslab.supervision import SoftLabels, describe_labels
 from losslab.training.distributed import cpu_threads
-from losslab.training.events import EpochEnded, TrainingStarted, listening
+from losslab.training.events import EpochEnded, TrainingEnded, TrainingStarted, listening
 from losslab.training.job import TrainingData, TrainingJob, describe_job, run_job
 
 pytestmark = pytest.mark.slow  # every training starts processes
@@ -87,8 +87,10 @@ def test_two_processes_give_what_one_gives(data, loss, capfd):
     warnings = capfd.readouterr().err.count("a batch below 256 documents")
     assert warnings == (1 if loss == "sigmoid_f1" else 0)  # of rank 0 only
     assert_same_training(two, one)
-    assert [type(event) for event in events] == [TrainingStarted, *[EpochEnded] * 3]
-    assert events[-1].metrics["validation_macro_f1"] == two.history["validation_macro_f1"].iloc[-1]
+    expected = [TrainingStarted, *[EpochEnded] * 3, TrainingEnded]
+    assert [type(event) for event in events] == expected
+    assert events[-2].metrics["validation_macro_f1"] == two.history["validation_macro_f1"].iloc[-1]
+    assert events[-1].facts["best_epoch"] == one.best_epoch
 
 
 TEXTS = ["the lock", "a", "the memory is open a lock the", "is open", "lock memory"]

@@ -17,11 +17,12 @@ from small_training import (
 )
 
 from losslab.losses import build_loss
-from losslab.training.batches import SplitDataset
+from losslab.training.batches import SplitDataset, count_batches, shuffled_batches
 from losslab.training.trainer import (
     Trainer,
     build_optimizer,
     learning_rate_factor,
+    max_epochs,
 )
 
 
@@ -51,7 +52,7 @@ def test_steps_are_taken_at_the_rate_of_the_schedule():
     trainer.optimizer.register_step_pre_hook(
         lambda taken, *_: rates.extend(group["lr"] for group in taken.param_groups)
     )
-    trainer.train_on(*trainer.epoch_parts(), 0)
+    trainer.train_on(*trainer.epoch_parts())
     shares = [1 / 3, 2 / 3, 1, 3 / 4, 1 / 2, 1 / 4]
     assert rates == pytest.approx([SETTINGS.learning_rate * s for s in shares for _ in range(2)])
 
@@ -80,7 +81,7 @@ def test_gradients_are_clipped():
     trainer.optimizer.register_step_pre_hook(
         lambda *_: norms.extend(parameter.grad.norm() for parameter in module.parameters())
     )
-    trainer.train_on([np.arange(16)], 0)
+    trainer.train_on([np.arange(16)])
     assert torch.stack(norms).norm().item() == pytest.approx(0.25, rel=1e-4)
 
 
@@ -143,3 +144,31 @@ def test_half_precision_is_for_the_model_and_not_for_the_loss(weights, passes):
     assert computed[: len(passes)] == passes
     assert computed[-1] == torch.bfloat16
     assert set(loss.types) == {torch.float32}
+
+
+@pytest.mark.parametrize("documents", [5, 100, 640, 7769])
+def test_a_loss_of_the_usual_batch_size_never_gets_more_epochs(documents):
+    settings = SETTINGS.model_copy(update={"epochs": 5, "batch_size": 32, "min_steps": 10**6})
+    steps = count_batches(documents, min(32, documents))
+    assert max_epochs(settings, documents, steps) == 5
+
+
+@pytest.mark.parametrize(
+    ("epochs", "min_steps", "expected"),
+    [
+        (300, 0, 300),  # no floor
+        (300, 3000, 1500),  # two steps an epoch until there are 3,000
+        (300, 300, 300),  # 600 steps are more than the floor
+        (5, 3000, 50),  # as many steps as the others have in five epochs, 100
+    ],
+)
+def test_larger_batches_get_more_epochs_up_to_as_many_steps_as_others(epochs, min_steps, expected):
+    changed = {"epochs": epochs, "batch_size": 32, "min_steps": min_steps}
+    assert max_epochs(SETTINGS.model_copy(update=changed), 640, 2) == expected
+
+
+@pytest.mark.parametrize(("documents", "size"), [(1, 1), (7, 3), (640, 32), (3301, 32), (500, 500)])
+def test_batches_are_counted_as_they_are_made(documents, size):
+    random = np.random.default_rng(0)
+    batches = shuffled_batches(np.ones(documents, int), size, random=random)
+    assert count_batches(documents, size) == len(batches)

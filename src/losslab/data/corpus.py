@@ -61,10 +61,10 @@ class Corpus:
         }
 
 
-def check_rejected(summary: Mapping[str, Any], *, limit: float, file: str) -> None:
+def check_rejected(summary: Mapping[str, Any], *, limit: float, listed_in: str) -> None:
     """Raise CorpusError if more than ``limit`` (a share) of the rows were rejected.
 
-    ``file`` lists the rejected rows.
+    ``listed_in`` is where the rejected rows are listed.
     """
     rejected = sum(summary["rejected"].values())
     rows = rejected + summary["documents"]
@@ -74,7 +74,7 @@ def check_rejected(summary: Mapping[str, Any], *, limit: float, file: str) -> No
     reasons = "; ".join(f"{reason} ({count})" for reason, count in common)
     raise CorpusError(
         f"{rejected} of {rows} rows were rejected ({rejected / rows:.1%}), more than max_rejected "
-        f"({limit:.1%}) allows: {reasons}. Rejected rows: {file}; correct the raw files, or raise "
+        f"({limit:.1%}) allows: {reasons}. Rejected rows: {listed_in}; correct the raw files, or raise "
         "max_rejected"
     )
 

@@ -12,6 +12,7 @@ from losslab.data.split import SPLITS, split_rows
 
 IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 WORD = re.compile(f"[{IDEOGRAPHS}]|[^\\s{IDEOGRAPHS}]+")
+SAMPLE = "a sample of the corpus, too few rows for a result"
 COUNTS = {
     "labels_dropped": "labels below min_label_frequency, dropped",
     "documents_undersampled": "training documents removed by undersample",
@@ -79,9 +80,10 @@ def examine_splits(documents: pd.DataFrame, targets: sparse.csr_array) -> dict[s
 
 
 def summary_lines(summary: Mapping[str, Any]) -> list[str]:
-    """The fold and every count above zero, one line each, for the log and the report page."""
+    """Sample, fold and every count above zero, one line each, for the log and the report page."""
     fold = summary.get("fold")
-    lines = [f"fold {fold}: one part is validation, the others train"] if fold else []
+    lines = [SAMPLE] if summary.get("sample") else []
+    lines += [f"fold {fold}: one part is validation, the others train"] if fold else []
     counts = {
         **{f"rows rejected: {why}": rows for why, rows in summary.get("rejected", {}).items()},
         **{f"rows excluded: {why}": rows for why, rows in summary.get("excluded", {}).items()},

@@ -1,7 +1,7 @@
 """Hashes of a corpus, by which results on other data are recognised."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -11,14 +11,25 @@ from scipy import sparse
 def fingerprint_data(
     documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str]
 ) -> dict[str, str]:
-    """A short hash each of ids, texts, splits, targets and label space."""
+    """A short hash each of ids, texts, splits, targets, label space, and of all the test split has."""
     matrix = sparse.csr_array(targets)
     matrix.sum_duplicates()
+    test = np.flatnonzero(documents["split"] == "test")
     return {
         **{name: digest(documents[name].astype(str)) for name in ("id", "text", "split")},
-        "targets": digest([_hash_integers(matrix.indptr), _hash_integers(matrix.indices)]),
+        "targets": digest(_hash_matrix(matrix)),
         "label_space": digest(label_space),
+        "test": digest([*_id_and_text(documents.iloc[test]), *_hash_matrix(matrix[test])]),
     }
+
+
+def hash_arrays(arrays: Mapping[str, np.ndarray]) -> str:
+    """A short hash of named arrays: names, types, shapes and values."""
+    sha = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        sha.update(np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()[:12]
 
 
 def digest(texts: Iterable[str]) -> str:
@@ -28,6 +39,14 @@ def digest(texts: Iterable[str]) -> str:
         encoded = text.encode("utf-8", "surrogatepass")
         sha.update(len(encoded).to_bytes(8, "little") + encoded)
     return sha.hexdigest()[:12]
+
+
+def _id_and_text(documents: pd.DataFrame) -> list[str]:
+    return [*documents["id"].astype(str), *documents["text"].astype(str)]
+
+
+def _hash_matrix(matrix: sparse.csr_array) -> list[str]:
+    return [_hash_integers(matrix.indptr), _hash_integers(matrix.indices)]
 
 
 def _hash_integers(values: np.ndarray) -> str:

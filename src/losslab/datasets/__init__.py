@@ -12,11 +12,18 @@ from losslab.datasets.files import (
     TensorsDataset,
     TextDataset,
 )
-from losslab.datasets.folders import FolderDataset, RawFolderDataset
+from losslab.datasets.folders import (
+    CheckpointsDataset,
+    FolderDataset,
+    FoldMetricsDataset,
+    RawFolderDataset,
+)
 
 __all__ = [
     "CSVDataset",
+    "CheckpointsDataset",
     "FigureDataset",
+    "FoldMetricsDataset",
     "FolderDataset",
     "JSONDataset",
     "PageDataset",

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from kedro_datasets import json, pandas, plotly
 from kedro_datasets._typing import TablePreview
+from pandas import DataFrame
 from scipy import sparse
 
-from losslab.datasets.atomic import AtomicSave, FileDataset
+from losslab.data.csv_cells import TEXTS_IN_QUOTES, quote_formulas, unquote_formulas
+from losslab.datasets.checked import Checked, FileDataset
 from losslab.supervision import SoftLabels, load_soft_labels, save_soft_labels
 
 if TYPE_CHECKING:
     from losslab.evaluation import Predictions
 
 
-class JSONDataset(AtomicSave, json.JSONDataset):
+class JSONDataset(Checked, json.JSONDataset):
     """Statistics, thresholds and metrics as JSON."""
 
 
-class ParquetDataset(AtomicSave, pandas.ParquetDataset):
+class ParquetDataset(Checked, pandas.ParquetDataset):
     """Tables as Parquet."""
 
     def preview(self, nrows: int = 5) -> TablePreview:
@@ -34,11 +36,21 @@ class ParquetDataset(AtomicSave, pandas.ParquetDataset):
         return TablePreview(first.to_pandas().to_dict(orient="split"))
 
 
-class CSVDataset(AtomicSave, pandas.CSVDataset):
-    """Tables for people as CSV."""
+class CSVDataset(Checked, pandas.CSVDataset):
+    """Tables for people as CSV; no cell is a formula to a spreadsheet."""
+
+    DEFAULT_SAVE_ARGS = pandas.CSVDataset.DEFAULT_SAVE_ARGS | TEXTS_IN_QUOTES
+
+    def save(self, data: DataFrame) -> None:
+        """Save with a quote before formulas."""
+        super().save(quote_formulas(data))
+
+    def load(self) -> DataFrame:
+        """Load without the quotes."""
+        return unquote_formulas(super().load())
 
 
-class FigureDataset(AtomicSave, plotly.JSONDataset):
+class FigureDataset(Checked, plotly.JSONDataset):
     """Plotly figures as JSON, previewed by Kedro-Viz."""
 
 
@@ -54,7 +66,7 @@ class _TensorsFile(FileDataset[dict[str, np.ndarray]]):
         save_file({name: np.ascontiguousarray(array) for name, array in data.items()}, path)
 
 
-class TensorsDataset(AtomicSave, _TensorsFile):
+class TensorsDataset(Checked, _TensorsFile):
     """Named arrays as safetensors."""
 
 
@@ -67,7 +79,7 @@ class _SparseMatrixFile(FileDataset[sparse.csr_array]):
             sparse.save_npz(file, data)
 
 
-class SparseMatrixDataset(AtomicSave, _SparseMatrixFile):
+class SparseMatrixDataset(Checked, _SparseMatrixFile):
     """A CSR matrix as NPZ."""
 
 
@@ -85,7 +97,7 @@ class _PredictionsFile(FileDataset["Predictions"]):
         save_file(data.to_arrays(), path)
 
 
-class PredictionsDataset(AtomicSave, _PredictionsFile):
+class PredictionsDataset(Checked, _PredictionsFile):
     """Predicted labels by split, decision rule and seed, as safetensors."""
 
 
@@ -97,7 +109,7 @@ class _SoftLabelsFile(FileDataset[SoftLabels]):
         save_soft_labels(data, path)
 
 
-class SoftLabelsDataset(AtomicSave, _SoftLabelsFile):
+class SoftLabelsDataset(Checked, _SoftLabelsFile):
     """Soft labels as the factors they are computed from."""
 
 
@@ -109,11 +121,11 @@ class _TextFile(FileDataset[str]):
         path.write_text(data, encoding="utf-8")
 
 
-class TextDataset(AtomicSave, _TextFile):
+class TextDataset(Checked, _TextFile):
     """A text in UTF-8."""
 
 
-class PageDataset(AtomicSave, _TextFile):
+class PageDataset(Checked, _TextFile):
     """An HTML page; ``latest`` is the name of the link to its newest version."""
 
     def __init__(self, *, latest: str = "latest.html", **options: Any) -> None:

@@ -1,23 +1,35 @@
-"""Datasets of a folder: raw files of a corpus, and folders that nodes receive as a path."""
+"""Datasets of a folder: raw files of a corpus, results of folds, folders as paths."""
 
 import logging
+from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from kedro.io import AbstractDataset, DatasetError
+from kedro.io import AbstractDataset, DatasetError, Version
 
 from losslab.data.download.raw_folder import advice, has_files, is_sample, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.data.readers import PACKAGED
+from losslab.datasets.files import JSONDataset
+from losslab.manifest import SHORT, hash_path
+
+if TYPE_CHECKING:
+    from losslab.training.checkpoint import Checkpoints
 
 logger = logging.getLogger(__name__)
 
 
 class FolderDataset(AbstractDataset[None, Path]):
-    """A folder that a node receives as its path: results of earlier runs, failed trainings."""
+    """A folder that a node receives as its path: results of earlier runs, failed trainings.
 
-    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
-        self._folder = Path(filepath)
+    ``scratch``: nodes write there, and no result depends on what it holds.
+    """
+
+    def __init__(
+        self, *, filepath: str, scratch: bool = False, metadata: dict[str, Any] | None = None
+    ) -> None:
+        self._folder, self._scratch = Path(filepath), scratch
         self.metadata = metadata
 
     def load(self) -> Path:
@@ -28,11 +40,88 @@ class FolderDataset(AbstractDataset[None, Path]):
         """Raise DatasetError: a folder is an input."""
         raise DatasetError(f"{self._folder} is an input: no node returns a folder")
 
+    def fingerprint(self) -> str | None:
+        """Never the same twice: what lies there is not known; None if it is for scratch."""
+        return None if self._scratch else uuid4().hex
+
     def _exists(self) -> bool:
         return True
 
     def _describe(self) -> dict[str, Any]:
         return {"folder": str(self._folder)}
+
+
+class FoldMetricsDataset(AbstractDataset[None, dict[str, dict[int, Any]]]):
+    """The newest ``metrics.json`` of every loss and fold of a cross-validation, by loss and fold.
+
+    ``filepath`` is the folder of one fold's results, with ``fold=*`` in the place of its number.
+    """
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._folds, _, self._below = filepath.partition("/fold=*/")
+        self.metadata = metadata
+
+    def load(self) -> dict[str, dict[int, Any]]:
+        """What there is: a loss may lack folds, and there may be none at all."""
+        results: dict[str, dict[int, Any]] = {}
+        for path, newest in self._newest().items():
+            fold = int(path.relative_to(self._folds).parts[0].removeprefix("fold="))
+            results.setdefault(path.parent.name.removesuffix("_loss"), {})[fold] = newest.load()
+        return results
+
+    def fingerprint(self) -> str:
+        """A hash of all results."""
+        found = (f"{path} {newest.manifest.sha256}" for path, newest in self._newest().items())
+        return sha256("\n".join(found).encode()).hexdigest()[:SHORT]
+
+    def save(self, data: None) -> None:
+        """Raise DatasetError: each fold saves its own."""
+        raise DatasetError(f"{self._folds} is an input: each fold saves its own results")
+
+    def _files(self) -> list[Path]:
+        return sorted(Path(self._folds).glob(f"fold=*/{self._below}/*_loss/metrics.json"))
+
+    def _newest(self) -> dict[Path, JSONDataset]:
+        """By file: the newest version, unless the newest run failed to make one."""
+        newest = Version(None, None)
+        found = {path: JSONDataset(filepath=str(path), version=newest) for path in self._files()}
+        return {path: dataset for path, dataset in found.items() if not dataset.failure}
+
+    def _exists(self) -> bool:
+        return bool(self._files())
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": self._folds, "results": self._below}
+
+
+class CheckpointsDataset(AbstractDataset[None, "Checkpoints"]):
+    """Checkpoints of trainings under way, a folder per training configuration.
+
+    ``key`` names the configuration of the node that runs next; whoever runs it sets the key.
+    """
+
+    def __init__(
+        self, *, filepath: str, interval: float, metadata: dict[str, Any] | None = None
+    ) -> None:
+        self._folder, self._interval = Path(filepath), interval
+        self.key = "default"
+        self.metadata = metadata
+
+    def load(self) -> "Checkpoints":
+        """The checkpoints of the configuration ``key``; there need not be any yet."""
+        from losslab.training.checkpoint import Checkpoints
+
+        return Checkpoints(self._folder / self.key, self._interval)
+
+    def save(self, data: None) -> None:
+        """Raise DatasetError: trainings write checkpoints, no node returns them."""
+        raise DatasetError(f"{self._folder} is an input: no node returns checkpoints")
+
+    def _exists(self) -> bool:
+        return True
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder), "interval": self._interval, "key": self.key}
 
 
 class RawFolderDataset(AbstractDataset[None, Path]):
@@ -63,6 +152,12 @@ class RawFolderDataset(AbstractDataset[None, Path]):
             how = advice(self._dataset, self._folder)
             raise DatasetError(f"the raw files of '{self._dataset}' are missing: {how}")
         return self._folder
+
+    def fingerprint(self) -> str:
+        """A hash of the raw files, and whether they are a sample."""
+        folder = self.load()
+        content = hash_path(folder) if folder.is_dir() else "absent"
+        return f"{content} sample" if is_sample(folder) else content
 
     def save(self, data: None) -> None:
         """Raise DatasetError: raw files are read only."""

@@ -12,6 +12,21 @@ from losslab.evaluation.comparability import (
     fingerprint,
     refuse_mismatches,
     refuse_other_data,
+    refuse_other_scores,
+)
+from losslab.evaluation.convergence import (
+    MARK,
+    describe_training,
+    falls_steadily,
+    summarise_trainings,
+    training_facts,
+)
+from losslab.evaluation.cross_validation import (
+    compare_folds,
+    fold_marks,
+    refuse_mixed_folds,
+    shared_conditions,
+    tabulate_folds,
 )
 from losslab.evaluation.decision_rules import (
     choose_primary_rule,
@@ -23,7 +38,7 @@ from losslab.evaluation.decision_rules import (
 )
 from losslab.evaluation.disagreements import tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors
-from losslab.evaluation.meta_analysis import combine_comparisons, compare_folds
+from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
 from losslab.evaluation.predictions import Predictions, predict, predict_labels
 from losslab.evaluation.results import evaluate_loss, own_results, summarise_seeds
@@ -35,13 +50,17 @@ from losslab.evaluation.thresholds import (
     threshold_grid,
     tune_threshold,
 )
+from losslab.evaluation.trivial import beats_trivial, best_trivial_metric, trivial_metrics
 
 __all__ = [
     "LOWER_IS_BETTER",
+    "MARK",
     "Predictions",
     "analyse_errors",
     "average_seeds",
+    "beats_trivial",
     "best_threshold",
+    "best_trivial_metric",
     "calibration_error",
     "choose_primary_rule",
     "combine_comparisons",
@@ -50,13 +69,16 @@ __all__ = [
     "compare_with_reference",
     "compute_metrics",
     "compute_score_curves",
+    "describe_training",
     "evaluate_loss",
+    "falls_steadily",
     "find_mismatches",
     "fingerprint",
     "fit_decision_rules",
     "fit_decisions",
     "fit_k",
     "fit_label_thresholds",
+    "fold_marks",
     "holm",
     "intervals",
     "judge_epoch",
@@ -65,10 +87,17 @@ __all__ = [
     "predict",
     "predict_labels",
     "refuse_mismatches",
+    "refuse_mixed_folds",
     "refuse_other_data",
+    "refuse_other_scores",
     "resample_metrics",
+    "shared_conditions",
     "summarise_seeds",
+    "summarise_trainings",
     "tabulate_disagreements",
+    "tabulate_folds",
     "threshold_grid",
+    "training_facts",
+    "trivial_metrics",
     "tune_threshold",
 ]

@@ -29,7 +29,7 @@ def find_mismatches(
         )
     expected = flatten(metrics[reference]["conditions"])
     differences = {
-        loss: _differences(flatten(result["conditions"]), expected)
+        loss: condition_differences(flatten(result["conditions"]), expected)
         for loss, result in metrics.items()
     }
     return {loss: names for loss, names in differences.items() if names}
@@ -42,6 +42,15 @@ def refuse_mismatches(mismatches: Mapping[str, list[str]], reference: str) -> No
         raise IncomparableError(
             f"these losses differ from {reference} in more than the loss: {listed}. Run them again "
             "under the same conditions, or set report.on_mismatch=mark to have them marked"
+        )
+
+
+def refuse_other_scores(loss: str, scores: str, origin: Mapping[str, str]) -> None:
+    """Raise an error if scores, by their hash, are not those that ``origin`` tells the making of."""
+    if scores != origin["scores"]:
+        raise IncomparableError(
+            f"{loss}: the scores ({scores}) are not those made by model {origin['model']} of features "
+            f"{origin['features']} ({origin['scores']}): score the loss again"
         )
 
 
@@ -62,7 +71,12 @@ def refuse_other_data(metrics: Mapping[str, Mapping[str, Any]], data: Mapping[st
         )
 
 
-def _differences(conditions: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+def condition_differences(conditions: Mapping[str, Any], expected: Mapping[str, Any]) -> list[str]:
+    """What differs, with both values; names are flat.
+
+    >>> condition_differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
+    ['seed is 1, expected 2']
+    """
     return [
         f"{name} is {_value(conditions, name)}, expected {_value(expected, name)}"
         for name in [*expected, *(name for name in conditions if name not in expected)]

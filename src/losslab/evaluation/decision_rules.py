@@ -38,6 +38,7 @@ def fit_decision_rules(
     *,
     grid: np.ndarray | None,
     task: str,
+    natural: bool = True,
     primary_rule: str = "tuned",
 ) -> dict[str, Any]:
     """Every decision rule, fitted per seed on validation, and which one losses are compared by.
@@ -45,12 +46,12 @@ def fit_decision_rules(
     Args:
         targets: of validation, documents x labels.
         scores: ``seeds``, and ``validation`` of seeds x documents x labels.
-        grid: see ``fit_decisions``.
+        grid, natural: see ``fit_decisions``.
         primary_rule: the rule asked for, see ``choose_primary_rule``.
     """
     truth = dense_rows(targets, slice(None))
     fitted = {
-        str(seed): fit_decisions(truth, values, grid=grid, task=task)
+        str(seed): fit_decisions(truth, values, grid=grid, task=task, natural=natural)
         for seed, values in zip(scores["seeds"], scores["validation"], strict=True)
     }
     rules = next(iter(fitted.values()))
@@ -76,16 +77,24 @@ def choose_primary_rule(requested: str, rules: Collection[str]) -> str:
 
 
 def fit_decisions(
-    targets: np.ndarray, scores: np.ndarray, *, grid: np.ndarray | None, task: str, seed: int = 0
+    targets: np.ndarray,
+    scores: np.ndarray,
+    *,
+    grid: np.ndarray | None,
+    task: str,
+    natural: bool = True,
+    seed: int = 0,
 ) -> dict[str, dict[str, Any]]:
     """Every rule that fits the task, fitted on validation documents x labels.
 
-    ``grid``: the candidate thresholds of probabilities; None for scores without a natural
-    threshold, which have no ``own`` rule. ``seed`` draws the folds of ``per_label``.
+    Args:
+        grid: the candidate thresholds of ``tuned``; None: every threshold there is.
+        natural: whether scores are probabilities; others have no ``own`` rule.
+        seed: draws the folds of ``per_label``.
     """
     if task == "single":
         return {"argmax": {"k": 1}}
-    own = {} if grid is None else {"own": {"threshold": NATURAL_THRESHOLD}}
+    own = {"own": {"threshold": NATURAL_THRESHOLD}} if natural else {}
     tuned = tune_threshold(targets, scores, grid)
     truth = np.asarray(targets).astype(bool)
     return {

@@ -10,6 +10,7 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.evaluation.bootstrap import Resamples, average_seeds, intervals, resample_rules
+from losslab.evaluation.convergence import summarise_trainings
 from losslab.evaluation.decision_rules import compare_rules
 from losslab.evaluation.metrics import compute_metrics
 from losslab.evaluation.predictions import Predictions
@@ -34,13 +35,14 @@ def evaluate_loss(
     Args:
         targets: documents x labels of ``validation`` and ``test``.
         scores, predictions, decision_rules: see ``predict``.
-        history: ``seed epoch best`` of every epoch.
+        history: a row per seed and evaluation, see ``summarise_trainings``.
         groups: label indices by frequency group.
         resamples, seed, confidence: of the bootstrap.
 
     ``seeds mean std intervals`` are those of the primary ``rule``; ``own`` holds the same four by
     the loss's natural threshold, and is None where that is the primary rule or does not exist.
-    ``rules`` compares all rules.
+    ``rules`` compares all rules. ``training`` says what each seed was selected by, and has the mark
+    of a loss that stopped before it had learned.
     """
     truth, rules = targets["test"], _reported_rules(predictions)
     resample = partial(resample_rules, resamples=resamples, seed=seed, groups=groups)
@@ -63,6 +65,7 @@ def evaluate_loss(
         **summaries[0],
         "own": summaries[1] if "own" in rules[1:] else None,
         "rules": compare_rules(targets, predictions),
+        "training": summarise_trainings(history),
     }
     return results, averaged[0]
 
@@ -89,8 +92,10 @@ def _metrics_by_seed(
 def _training_facts(
     history: pd.DataFrame, decisions: Mapping[str, Mapping[str, Any]], rule: str
 ) -> dict[str, Metrics]:
-    """``epochs``, ``best_epoch`` and, if the rule has one, ``threshold`` by seed."""
-    epochs = history.groupby("seed").agg(epochs=("epoch", "max"), best_epoch=("best", "first"))
+    """``epochs``, ``best_epoch``, ``steps`` and, if the rule has one, ``threshold`` by seed."""
+    epochs = history.groupby("seed").agg(
+        epochs=("epoch", "max"), best_epoch=("best", "first"), steps=("train_steps", "max")
+    )
     return {
         name: {
             **epochs.loc[int(name)].to_dict(),

@@ -29,12 +29,12 @@ def threshold_grid(start: float, stop: float, step: float) -> np.ndarray:
 def tune_threshold(targets: Matrix, scores: np.ndarray, grid: np.ndarray | None) -> float:
     """The threshold of best micro-F1 under ``score > threshold``; the lowest wins a tie.
 
-    Candidates are those of ``grid`` or, for scores without a natural threshold, every midpoint.
+    Candidates are those of ``grid`` or, without one, every threshold there is.
     """
     if targets.shape != scores.shape:
         raise ValueError(f"targets {targets.shape} and scores {scores.shape} differ")
     if grid is None:
-        return best_threshold(dense_rows(targets, slice(None)), scores)
+        return best_threshold(targets, scores)
     totals = np.zeros((len(grid), 3), dtype=np.int64)
     for block in row_blocks(*scores.shape):
         truth, part = dense_rows(targets, block), scores[block]
@@ -43,13 +43,36 @@ def tune_threshold(targets: Matrix, scores: np.ndarray, grid: np.ndarray | None)
     return float(grid[int(np.argmax(scored))])
 
 
-def best_threshold(truth: np.ndarray, scores: np.ndarray) -> float:
+def best_threshold(targets: Matrix, scores: np.ndarray) -> float:
     """The threshold of best micro-F1 among all; half-way between the scores it separates.
+
+    The best one lies just below the score of a positive: any other predicts more without being
+    right more often. So positives are sorted, and all scores only counted between them, block by
+    block. It is 0 where there is no positive.
 
     >>> best_threshold(np.array([[True, False]]), np.array([[3.0, 1.0]]))
     2.0
     """
-    return float(label_thresholds(truth.reshape(-1, 1), scores.reshape(-1, 1))[0])
+    blocks = list(row_blocks(*scores.shape))
+    positives = np.sort(
+        np.concatenate([scores[part][dense_rows(targets, part)] for part in blocks] or [[]])
+    )
+    if not len(positives):
+        return 0.0
+    lowest = np.unique(positives)
+    counts = np.zeros(len(lowest) + 1, dtype=np.int64)
+    for part in blocks:
+        places = np.searchsorted(lowest, scores[part].ravel(), side="right")
+        counts += np.bincount(places, minlength=len(counts))
+    predicted = np.cumsum(counts[::-1])[::-1][1:]  # scores that reach each of ``lowest``
+    tp = len(positives) - np.searchsorted(positives, lowest)
+    best = float(lowest[int(np.argmax(2 * tp / (predicted + len(positives))))])
+    below = max(_highest_below(scores[part], best) for part in blocks)
+    return (best + (best - 2.0 if np.isinf(below) else below)) / 2
+
+
+def _highest_below(scores: np.ndarray, limit: float) -> float:
+    return float(np.max(scores, where=scores < limit, initial=-np.inf))
 
 
 def label_thresholds(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:

@@ -8,11 +8,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, signature
-from math import isfinite
+from math import inf
 from numbers import Real
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 TYPES = {bool, int, float, Sequence, Literal}
+LARGEST = 1e9
+"""No hyperparameter is larger; its square still fits every type of number."""
 BUILT_WITH = ("statistics", "groups", "task")
 """What a constructor may take besides hyperparameters."""
 
@@ -63,10 +65,13 @@ class Hyperparameter:
 
     def _check_number(self, value: Any) -> None:
         numeric = int in self.types or float in self.types
-        is_number = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        is_number = is_number and -inf < value < inf  # a whole number may be too large for a float
         if not (numeric and is_number):
             kinds = [*(["a number"] if numeric else []), *map(repr, self.choices)]
             raise ValueError(f"{self.name} must be {' or '.join(kinds)}, got {value!r}")
+        if not -LARGEST <= value <= LARGEST:
+            raise ValueError(f"{self.name} must be a number up to {LARGEST:g}, got {value!r:.30}")
         number = float(value)
         if int in self.types and number != int(number):
             raise ValueError(f"{self.name} must be a whole number, got {number:g}")

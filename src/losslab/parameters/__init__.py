@@ -7,7 +7,7 @@ from losslab.parameters.data import SplitSettings, UndersampleSettings
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import ThresholdGrid
 from losslab.parameters.losses import LossSettings, losses_for_task, namespace
-from losslab.parameters.reporting import ReportSettings
+from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
     FrequencyGroupSettings,
@@ -17,6 +17,7 @@ from losslab.parameters.supervision import (
 )
 from losslab.parameters.training import (
     EncoderSettings,
+    FeatureSettings,
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
@@ -30,8 +31,10 @@ from losslab.parameters.training import (
 from losslab.parameters.validation import validate_parameters
 
 __all__ = [
+    "BootstrapSettings",
     "ElementKeywordSettings",
     "EncoderSettings",
+    "FeatureSettings",
     "FrequencyGroupSettings",
     "KeywordSettings",
     "LSTMSettings",

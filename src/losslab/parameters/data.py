@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from losslab.parameters.base import Settings
+from losslab.parameters.base import MAX_COUNT, Count, Seed, Settings
 
 
 def _check_size(size: float) -> float:
-    if size <= 0 or (size >= 1 and size != int(size)):
+    if not 0 < size <= MAX_COUNT or (size >= 1 and size != int(size)):
         raise ValueError(f"must be a share between 0 and 1, or a number of documents, got {size:g}")
     return size
 
@@ -29,9 +29,9 @@ class SplitSettings(Settings):
     validation: Size
     test: Size
     group_separator: str | None = Field(min_length=1)
-    folds: int | None = Field(ge=2, strict=True)
+    folds: int | None = Field(ge=2, le=1000, strict=True)
     fold: int = Field(ge=1, strict=True)
-    seed: int
+    seed: Seed
 
     @model_validator(mode="after")
     def _leave_some(self) -> "SplitSettings":
@@ -55,8 +55,8 @@ class UndersampleSettings(Settings):
     labels: list[str] | None = Field(None, description="null: each label")
     keep: list[str] = Field([], description="labels to leave as they are")
     ratio: float | None = Field(None, gt=1, description="100: one document of a hundred stays")
-    size: int | None = Field(None, ge=1, description="so many documents stay")
-    seed: int = 0
+    size: Count | None = Field(None, description="so many documents stay")
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _one_measure(self) -> "UndersampleSettings":

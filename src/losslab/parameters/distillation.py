@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from losslab.parameters.base import Settings
+from losslab.parameters.base import Count, Seed, Settings
 
 
 class ElementKeywordSettings(Settings):
@@ -14,6 +14,6 @@ class ElementKeywordSettings(Settings):
     min_probability_drop: float = Field(
         gt=0, lt=1, description="drop of a label's probability that makes a word its keyword"
     )
-    max_documents: int | None = Field(ge=1, description="null: all selected")
-    max_words: int | None = Field(ge=1, description="per document; null: all")
-    seed: int = Field(ge=0, description="of the sample of selected documents")
+    max_documents: Count | None = Field(description="null: all selected")
+    max_words: Count | None = Field(description="per document; null: all")
+    seed: Seed = Field(description="of the sample of selected documents")

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from losslab.parameters.base import Settings
 
 Rule = Literal["tuned", "own", "per_label", "top_k"]
+MAX_THRESHOLDS = 10_000
+"""Of a grid: each is tried on all validation scores after every epoch."""
 
 
 class ThresholdGrid(Settings):
@@ -20,4 +22,9 @@ class ThresholdGrid(Settings):
     def _in_order(self) -> "ThresholdGrid":
         if self.start > self.stop:
             raise ValueError(f"start must not be above stop, got {self.start} and {self.stop}")
+        if (self.stop - self.start) / self.step >= MAX_THRESHOLDS:
+            raise ValueError(
+                f"a step of {self.step:g} makes more than {MAX_THRESHOLDS:,} thresholds; set a "
+                "larger step, or threshold_grid to null, which tries every threshold there is"
+            )
         return self

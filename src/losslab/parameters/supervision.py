@@ -4,14 +4,14 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from losslab.parameters.base import Settings
+from losslab.parameters.base import MAX_COUNT, Positive, Seed, Settings
 
 
 class FrequencyGroupSettings(Settings):
     """Cut-offs of head, medium and tail; both null: thirds of the labels."""
 
-    head_min: int | None = Field(ge=1)
-    tail_max: int | None = Field(ge=0)
+    head_min: int | None = Field(ge=1, le=MAX_COUNT)
+    tail_max: int | None = Field(ge=0, le=MAX_COUNT)
 
     @model_validator(mode="after")
     def _both_or_none(self) -> "FrequencyGroupSettings":
@@ -34,9 +34,9 @@ class KeywordSettings(Settings):
     lowercase: bool
     token_pattern: str
     segmenter: Literal["jieba"] | None = Field(description="for texts without spaces")
-    k1: float = Field(gt=0, description="BM25 term-frequency saturation, labels")
+    k1: Positive = Field(description="BM25 term-frequency saturation, labels")
     b: float = Field(ge=0, le=1, description="BM25 length normalization, labels")
-    k2: float = Field(gt=0, description="BM25 term-frequency saturation, documents")
+    k2: Positive = Field(description="BM25 term-frequency saturation, documents")
 
     @property
     def tokenization(self) -> dict[str, Any]:
@@ -62,8 +62,8 @@ class LabelGroupSettings(Settings):
     by: Literal["communities", "prefix", "coarse", "polarity", "listed", "none"]
     separator: str = Field(min_length=1, description="for prefix and coarse")
     groups: dict[str, list[str]] | None = Field(description="labels by group, for listed")
-    seed: int = Field(ge=0, description="of the communities")
-    resolution: float = Field(gt=0, description="of the communities: more make them smaller")
+    seed: Seed = Field(description="of the communities")
+    resolution: Positive = Field(description="of the communities: more make them smaller")
 
     @model_validator(mode="after")
     def _groups_are_listed(self) -> "LabelGroupSettings":

@@ -4,13 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from losslab.parameters.base import Settings
+from losslab.parameters.base import MAX_COUNT, Count, NonNegative, Positive, Settings
 
 
 class ModelSettings(Settings):
     """What all models have in common; ``kind`` picks the model."""
 
-    max_length: int = Field(ge=8, description="tokens per document")
+    max_length: int = Field(ge=8, le=65_536, description="tokens per document")
     truncation: Literal["head", "head_tail"] = Field(
         description="what is kept of a longer document: its head, or head and tail"
     )
@@ -28,7 +28,7 @@ class ProbeSettings(EncoderSettings):
     """Frozen embeddings and a small head: minutes on a CPU."""
 
     kind: Literal["probe"]
-    hidden_dim: int = Field(ge=0, description="0: no hidden layer")
+    hidden_dim: int = Field(ge=0, le=65_536, description="0: no hidden layer")
 
 
 class TransformerSettings(EncoderSettings):
@@ -46,10 +46,10 @@ class TransformerSettings(EncoderSettings):
 class WordSettings(ModelSettings):
     """A vocabulary of the training texts, with embeddings of its own."""
 
-    vocab_size: int = Field(ge=1)
-    min_count: int = Field(ge=1, description="rarer words are unknown")
+    vocab_size: int = Field(ge=1, le=10_000_000)
+    min_count: Count = Field(description="rarer words are unknown")
     lowercase: bool
-    embedding_dim: int = Field(ge=1, description="where no vectors are given")
+    embedding_dim: int = Field(ge=1, le=16_384, description="where no vectors are given")
     vectors: str | None = Field(description="file with a word and its numbers on each line")
 
 
@@ -57,61 +57,87 @@ class TextCNNSettings(WordSettings):
     """Convolutions with max-pooling over time (Kim 2014)."""
 
     kind: Literal["textcnn"]
-    kernel_sizes: tuple[int, ...] = Field(min_length=1)
-    filters: int = Field(ge=1, description="per kernel size")
+    kernel_sizes: tuple[Annotated[int, Field(ge=1, le=512)], ...] = Field(min_length=1)
+    filters: int = Field(ge=1, le=65_536, description="per kernel size")
 
 
 class LSTMSettings(WordSettings):
     """BiLSTM with max-pooling over time."""
 
     kind: Literal["lstm"]
-    hidden_dim: int = Field(ge=1, description="per direction")
-    layers: int = Field(ge=1)
+    hidden_dim: int = Field(ge=1, le=16_384, description="per direction")
+    layers: int = Field(ge=1, le=64)
 
 
 class RegularizerSettings(Settings):
     """Terms added to any loss in training; a weight of 0 leaves one out."""
 
-    rdrop: float = Field(ge=0, description="weight of R-Drop")
-    adversarial: float = Field(ge=0, description="weight of virtual adversarial training")
-    adversarial_epsilon: float = Field(gt=0, description="norm of the perturbation")
+    rdrop: NonNegative = Field(description="weight of R-Drop")
+    adversarial: NonNegative = Field(description="weight of virtual adversarial training")
+    adversarial_epsilon: Positive = Field(description="norm of the perturbation")
 
 
 class TrainingSettings(Settings):
     """The budget of a training: the same for every loss of a recipe."""
 
-    epochs: int = Field(ge=1, description="maximum")
-    patience: int = Field(ge=1, description="epochs without improvement before early stopping")
-    evaluations_per_epoch: int = Field(ge=1, le=20)
-    batch_size: int = Field(ge=1)
-    min_batch_size_batchwise: int = Field(
-        ge=1, description="minimum for batchwise losses, such as dice2 and the F1 family"
+    epochs: int = Field(ge=1, le=1_000_000, description="maximum")
+    min_steps: int = Field(
+        ge=0,
+        le=MAX_COUNT,
+        description="maximum of losses whose larger batches make fewer steps of all epochs, "
+        "if the others have as many",
     )
-    learning_rate: float = Field(gt=0)
-    weight_decay: float = Field(ge=0)
-    max_grad_norm: float = Field(gt=0)
+    patience: int = Field(
+        ge=1, le=1_000_000, description="epochs without improvement before early stopping"
+    )
+    patience_steps: int = Field(
+        ge=0,
+        le=MAX_COUNT,
+        description="optimizer steps without improvement that early stopping needs besides",
+    )
+    evaluations_per_epoch: int = Field(ge=1, le=20)
+    batch_size: int = Field(ge=1, le=1_000_000)
+    min_batch_size_batchwise: int = Field(
+        ge=1,
+        le=1_000_000,
+        description="minimum for batchwise losses, such as dice2 and the F1 family",
+    )
+    learning_rate: Positive
+    weight_decay: NonNegative
+    max_grad_norm: Positive
     warmup: float = Field(ge=0, lt=1, description="share of all steps")
     schedule: Literal["constant_with_warmup", "linear", "cosine"]
-    soft_targets_from_step: int = Field(ge=0, description="hard targets alone before it")
+    soft_targets_from_step: int = Field(
+        ge=0, le=MAX_COUNT, description="hard targets alone before it"
+    )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         description="of the model, never of the loss; auto: half on CUDA, else float32"
     )
     compile: bool
     gradient_checkpointing: bool
-    processes: int = Field(ge=1, description="DDP processes; one GPU each if available")
-    threads: int | None = Field(ge=1, description="CPU threads; null: one per core")
+    processes: int = Field(ge=1, le=256, description="DDP processes; one GPU each if available")
+    threads: int | None = Field(ge=1, le=1024, description="CPU threads; null: one per core")
     regularizers: RegularizerSettings
+
+
+Model = Annotated[
+    ProbeSettings | TransformerSettings | TextCNNSettings | LSTMSettings,
+    Field(discriminator="kind"),
+]
 
 
 class Recipe(Settings):
     """A model and its budget; nodes receive the one that ``recipe`` names."""
 
     name: str
-    model: Annotated[
-        ProbeSettings | TransformerSettings | TextCNNSettings | LSTMSettings,
-        Field(discriminator="kind"),
-    ]
+    model: Model
     training: TrainingSettings
+
+
+class FeatureSettings(Settings):
+    """The recipe's part that features depend on: another budget does not make them stale."""
+
+    model: Model
 
 
 SelectBy = Literal["macro_f1", "micro_f1", "subset_accuracy"]

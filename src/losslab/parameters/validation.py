@@ -1,21 +1,22 @@
 """Every parameter of the project in one model, and errors that name what is wrong."""
 
 import logging
+import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from losslab.data.readers import READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
-from losslab.parameters.base import Settings
+from losslab.parameters.base import MAX_COUNT, MAX_SEED, Seed, Settings
 from losslab.parameters.data import SplitSettings, UndersampleSettings
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.losses import Task, loss_model, namespace
-from losslab.parameters.reporting import ReportSettings
+from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
     FrequencyGroupSettings,
@@ -26,7 +27,7 @@ from losslab.parameters.supervision import (
 from losslab.parameters.training import Recipe, SelectBy
 
 logger = logging.getLogger(__name__)
-Whole = Annotated[int, Field(ge=1, strict=True)]
+MAX_SEEDS = 1000
 
 
 class Parameters(Settings):
@@ -37,7 +38,7 @@ class Parameters(Settings):
     reader: str | None
     task: Task
     max_rejected: float = Field(ge=0, le=1)
-    min_label_frequency: Whole
+    min_label_frequency: int = Field(ge=1, le=MAX_COUNT, strict=True)
     split: SplitSettings
     undersample: UndersampleSettings | None
     frequency_groups: FrequencyGroupSettings
@@ -48,11 +49,17 @@ class Parameters(Settings):
     recipe: str
     recipes: dict[str, Recipe]
     select_by: SelectBy
-    seed: int = Field(ge=0, strict=True)
-    num_seeds: Whole
-    threshold_grid: ThresholdGrid
+    seed: Seed
+    num_seeds: int = Field(ge=1, le=MAX_SEEDS, strict=True)
+    threshold_grid: ThresholdGrid | None
     primary_rule: Rule
     report: ReportSettings
+
+    @model_validator(mode="after")
+    def _seeds_fit(self) -> "Parameters":
+        if self.seed + self.num_seeds - 1 > MAX_SEED:
+            raise ValueError(f"seed + num_seeds - 1 must be at most {MAX_SEED}, got {self.seed}")
+        return self
 
     @model_validator(mode="after")
     def _losses_fit(self) -> "Parameters":
@@ -96,6 +103,9 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
     """Recipes by name, complete; one that ``extends`` another holds what differs from it."""
+    for name in recipes:
+        if not re.fullmatch(r"\w+", str(name)):  # it is the name of a folder
+            raise ParameterError(f"recipe {name!r}: a name has letters, digits and underscores")
     return {name: {**_extended(name, recipes), "name": name} for name in recipes}
 
 
@@ -129,6 +139,8 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
     values["recipe"] = recipes[checked.recipe]
+    values["features"] = {"model": values["recipe"]["model"]}
+    values["bootstrap"] = {name: values["report"][name] for name in BootstrapSettings.model_fields}
     if checked.losses and checked.report.reference not in checked.losses:
         values["report"]["reference"] = checked.losses[0]
         logger.info("report.reference: %s, the first of the losses", checked.losses[0])

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from pathlib import PurePath
 from typing import Any
 
 DATA_PARAMETERS = ("reader", "task", "corpus", "min_label_frequency", "split", "undersample")
 """The parameters that decide which documents, labels and splits there are."""
-SAME_VARIANT = ("split.fold",)
-"""Of these, any value: the folds of a cross-validation lie together."""
+FOLD_PARAMETERS = ("split.folds", "split.fold")
+"""They name the folders of a cross-validation and its folds, whatever variant it is of."""
 MAX_LENGTH = 80
 
 
@@ -26,8 +25,8 @@ def variant_name(
 
     >>> variant_name("cmu_movie", {"corpus": {"part": "title"}}, {}, ["corpus"])
     'cmu_movie-part=title'
-    >>> variant_name("own", {"corpus": {"file": "in/my.csv"}}, {}, ["corpus"])
-    'own-in_my'
+    >>> variant_name("own", {"corpus": {"file": "my.csv"}}, {}, ["corpus"])
+    'own-my'
     >>> variant_name("cwe", {"seed": 2}, {"seed": 1}, ["corpus"])
     'cwe'
     """
@@ -36,12 +35,21 @@ def variant_name(
     parts = [
         _part(key, value)
         for key, value in asked.items()
-        if known.get(key) != value and key not in SAME_VARIANT
+        if known.get(key) != value and key not in FOLD_PARAMETERS
     ]
     variant = "-".join([name, *parts])
     if len(variant) <= MAX_LENGTH:
         return variant
     return f"{name}-{sha256(variant.encode()).hexdigest()[:12]}"
+
+
+def cross_validation_name(name: str, folds: Any) -> str:
+    """The folder of a cross-validation on the dataset or variant ``name``; without folds, its own.
+
+    >>> cross_validation_name("cmu_movie-part=title", 4)
+    'cmu_movie-part=title-folds=4'
+    """
+    return f"{name}-folds={_slug(str(folds))}" if folds else name
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -58,11 +66,17 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _part(key: str, value: Any) -> str:
-    if key == "corpus.file":
-        return _slug(str(PurePath(str(value)).with_suffix("")))
+    if key == "corpus.file" and str(value).endswith(".csv"):
+        return _slug(str(value).removesuffix(".csv"))
     return f"{key.removeprefix('corpus.').removeprefix('model.')}={_slug(str(value))}"
 
 
 def _slug(text: str) -> str:
-    """Letters, digits and dots; everything else an underscore."""
-    return re.sub(r"[^\w.]+", "_", text).strip("_") or sha256(text.encode()).hexdigest()[:8]
+    """Letters, digits, underscores and dots; where others are replaced, a hash keeps texts apart.
+
+    >>> _slug("in/my"), _slug("in_my")
+    ('in_my+cb6404', 'in_my')
+    """
+    slug = re.sub(r"[^\w.]+", "_", text).strip("_")
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return slug if slug and slug == text else f"{slug}+{digest}"

@@ -5,6 +5,7 @@ from losslab.reporting.comparison import (
     comparison_table,
     incomparable_losses,
     to_markdown,
+    untested_losses,
 )
 from losslab.reporting.corpus_plots import (
     draw_cooccurrence,
@@ -12,6 +13,7 @@ from losslab.reporting.corpus_plots import (
     draw_labels_per_document,
     draw_long_tail,
 )
+from losslab.reporting.cross_validation_page import draw_fold_scores, folds_to_markdown
 from losslab.reporting.page_sections import loss_facts, tabulate_rules
 from losslab.reporting.plots import CORPUS_PLOTS, PLOTS, RESULT_PLOTS, loss_colour
 from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, render_page
@@ -41,6 +43,7 @@ __all__ = [
     "comparison_table",
     "draw_cooccurrence",
     "draw_document_lengths",
+    "draw_fold_scores",
     "draw_group_scores",
     "draw_label_scatter",
     "draw_labels_per_document",
@@ -53,6 +56,7 @@ __all__ = [
     "draw_similar_labels",
     "draw_sorted_scores",
     "draw_training_curves",
+    "folds_to_markdown",
     "gather_histories",
     "incomparable_losses",
     "loss_colour",
@@ -61,4 +65,5 @@ __all__ = [
     "tabulate_label_scores",
     "tabulate_rules",
     "to_markdown",
+    "untested_losses",
 ]

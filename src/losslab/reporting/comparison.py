@@ -1,6 +1,6 @@
 """The comparison of losses: the table of means and the standings with ranks and differences."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,16 @@ CONVENTIONS = (
 
 
 def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """One row per loss: ``loss rule seeds``, then ``best_epoch`` and metrics with their ``_std``.
+    """One row per loss: ``loss rule mark seeds``, then ``best_epoch`` and metrics with their ``_std``.
 
-    ``rule`` is the decision rule that the metrics are of. Rows are sorted by macro-F1, best first.
+    ``rule`` is the decision rule that the metrics are of, ``mark`` that of a loss that stopped before
+    it had learned, or "". Rows are sorted by macro-F1, best first.
     ``_std`` is the sample standard deviation over seeds, missing where there is one seed.
     """
     rows = []
     for name, result in metrics.items():
         row: dict[str, Any] = {"loss": name, "rule": result.get("rule")}
+        row["mark"] = result.get("training", {}).get("mark") or ""
         row["seeds"] = len(result["seeds"])
         for key in ("best_epoch", *COLUMNS, *CONVENTIONS):
             row[key] = result["mean"][key]
@@ -42,10 +44,31 @@ def incomparable_losses(comparison: pd.DataFrame) -> dict[str, str]:
     >>> incomparable_losses(table)
     {'db': 'seeds is 1, expected 3'}
     """
-    if "differs" not in comparison:
+    return _remarks(comparison, "differs")
+
+
+def marked_losses(comparison: pd.DataFrame) -> dict[str, str]:
+    """By loss: why it stopped before it had learned; others are absent."""
+    return _remarks(comparison, "mark")
+
+
+def _remarks(comparison: pd.DataFrame, column: str) -> dict[str, str]:
+    if column not in comparison:
         return {}
-    reasons = comparison.set_index("loss")["differs"].fillna("")
-    return {str(loss): reason for loss, reason in reasons.items() if reason}
+    remarks = comparison.set_index("loss")[column].fillna("")
+    return {str(loss): remark for loss, remark in remarks.items() if remark}
+
+
+def untested_losses(comparison: pd.DataFrame, reference: str) -> list[str]:
+    """Losses without a test against the reference: incomparable ones, and those that are marked.
+
+    A loss that stopped before it had learned is not called worse. Where the reference did, no loss
+    is tested.
+    """
+    marked = marked_losses(comparison)
+    if reference in marked:
+        return [str(loss) for loss in comparison["loss"]]
+    return [*incomparable_losses(comparison), *marked]
 
 
 def format_mean_std(value: float, std: float | None, digits: int = 3) -> str:
@@ -61,24 +84,38 @@ def format_mean_std(value: float, std: float | None, digits: int = 3) -> str:
 
 
 def to_markdown(table: pd.DataFrame) -> str:
-    """The comparison as a Markdown table for a terminal."""
+    """The comparison as a Markdown table for a terminal; an asterisk explains each mark below it."""
+    marks = marked_losses(table)
     header = ["loss", *(COLUMNS[key] for key in SHOWN_COLUMNS), "best epoch"]
     body = [
         [
-            row["loss"],
+            f"{row['loss']} *" if row["loss"] in marks else row["loss"],
             *(format_mean_std(row[key], row[f"{key}_std"]) for key in SHOWN_COLUMNS),
             format_mean_std(row["best_epoch"], row["best_epoch_std"], digits=0),
         ]
         for _, row in table.iterrows()
     ]
+    explained = [f"* {loss} {mark}" for loss, mark in marks.items()]
+    return "\n".join([markdown_table(header, body), *explained])
+
+
+def markdown_table(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    """A Markdown table with columns of even width.
+
+    >>> print(markdown_table(["loss", "F1"], [["bce", "0.5"]]))
+    | loss | F1  |
+    | ---- | --- |
+    | bce  | 0.5 |
+    """
     widths = [max(map(len, column)) for column in zip(header, *body, strict=True)]
     rule = ["-" * width for width in widths]
-    return "\n".join(
+    lines = [
         "| "
         + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
         + " |"
         for line in [header, rule, *body]
-    )
+    ]
+    return "\n".join(lines)
 
 
 def build_standings(
@@ -90,13 +127,17 @@ def build_standings(
     """A row per loss and metric: ``value low high rank difference p``, in the comparison's order.
 
     ``difference`` is to ``reference`` and missing where that did not run. Incomparable losses have
-    neither rank nor difference. Interval, difference and corrected p are those of
-    ``uncertainty["losses"]`` (``low high difference p_holm`` by loss and metric) where it has them;
-    else the interval is mean ± sample standard deviation over seeds, missing for one seed.
+    neither rank nor difference, ``untested_losses`` no p. Interval, difference and corrected p are
+    those of ``uncertainty["losses"]`` (``low high difference p_holm`` by loss and metric) where it
+    has them; else the interval is mean ± sample standard deviation over seeds, missing for one seed.
     """
     parts = [_metric_standings(comparison, metric, reference) for metric in METRICS]
     table = pd.concat(parts, ignore_index=True)
-    return table if uncertainty is None else _with_uncertainty(table, uncertainty["losses"])
+    if uncertainty is None:
+        return table
+    tested = _with_uncertainty(table, uncertainty["losses"])
+    untested = untested_losses(comparison, reference)
+    return tested.assign(p=tested["p"].mask(tested["loss"].isin(untested)))
 
 
 def _with_uncertainty(table: pd.DataFrame, losses: Mapping[str, Any]) -> pd.DataFrame:

@@ -1,13 +1,13 @@
 """Plots of a corpus: label frequencies, co-occurrence, labels per document, document lengths."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from plotly import graph_objects as go
 from scipy import sparse
 
-from losslab.reporting.plots import GROUP_COLOURS, SPLIT_COLOURS, apply_layout, shorten
+from losslab.reporting.plots import GROUP_COLOURS, SPLIT_COLOURS, apply_layout, literal, named_axis
 
 MAX_LABELS = 60  # names that stay readable on an axis
 MAX_POINTS = 1500  # of a curve; more only make the page larger
@@ -21,8 +21,9 @@ def draw_long_tail(label_table: pd.DataFrame) -> go.Figure:
     The axis is logarithmic where the most frequent label outnumbers the rarest a hundredfold.
     """
     named = len(label_table) <= MAX_LABELS
-    positions = label_table["label"] if named else label_table.index + 1
-    points = label_table.assign(position=positions).iloc[_thin(len(label_table))]
+    names = label_table["label"].map(literal)
+    positions = names if named else label_table.index + 1
+    points = label_table.assign(name=names, position=positions).iloc[_thin(len(label_table))]
     figure = go.Figure()
     figure.add_scatter(
         x=points["position"], y=points["train"], line={"color": "#98a2b3"}, hoverinfo="skip"
@@ -31,22 +32,17 @@ def draw_long_tail(label_table: pd.DataFrame) -> go.Figure:
     for group, colour in GROUP_COLOURS.items():
         part = points[points["group"] == group]
         figure.add_scatter(
-            x=part["position"], y=part["train"], name=group, mode="markers", hovertext=part["label"]
+            x=part["position"], y=part["train"], name=group, mode="markers", hovertext=part["name"]
         )
         figure.data[-1].marker.color = colour
     present = label_table["train"][label_table["train"] > 0]
     steep = len(present) and present.max() > 100 * present.min()
     figure.update_yaxes(title="training documents", type="log" if steep else "linear")
     if named:
-        figure.update_xaxes(**_named_axis(label_table["label"]), title="label", tickangle=-60)
+        figure.update_xaxes(**named_axis(label_table["label"]), title="label", tickangle=-60)
     else:
         figure.update_xaxes(title=f"{len(label_table):,} labels by rank")
     return apply_layout(figure, "Label frequencies: training documents per label")
-
-
-def _named_axis(names: Iterable[str]) -> dict[str, list[str]]:
-    """Ticks with shortened names at categories that keep their whole ones."""
-    return {"tickvals": list(names), "ticktext": [shorten(name) for name in names]}
 
 
 def _thin(points: int) -> np.ndarray:
@@ -73,8 +69,8 @@ def draw_cooccurrence(counts: sparse.csr_array, labels: Sequence[str]) -> go.Fig
         go.Heatmap(
             z=np.round(probability**power, 4),
             customdata=np.round(probability, 4),
-            x=names,
-            y=names,
+            x=[literal(name) for name in names],
+            y=[literal(name) for name in names],
             zmin=0,
             zmax=1,
             colorscale="Blues",
@@ -82,7 +78,7 @@ def draw_cooccurrence(counts: sparse.csr_array, labels: Sequence[str]) -> go.Fig
             hovertemplate="p(%{x} | %{y}) = %{customdata:.3f}<extra></extra>",
         )
     )
-    axis = {**_named_axis(names), "tickfont_size": 9}
+    axis = {**named_axis(names), "tickfont_size": 9}
     figure.update_xaxes(**axis, tickangle=-90, title="label")
     figure.update_yaxes(**axis, autorange="reversed", title="given")
     every = "every label" if power == 1 else f"the {len(names)} most frequent labels"

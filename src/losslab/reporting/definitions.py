@@ -113,7 +113,11 @@ FACTS = {
         "Expected calibration error over ten bins: distance of mean score and share of true labels, "
         "weighted by bin size. Only for losses whose scores are probabilities. Lower is better.",
     ),
-    "best_epoch": Term("best epoch", "The epoch of the weights kept, the best on validation."),
+    "best_epoch": Term(
+        "best epoch",
+        "The epoch of the weights kept, the best on validation among those that beat the best trivial "
+        "prediction.",
+    ),
     "minutes": Term("minutes", "Training time per seed, until early stopping or the last epoch."),
     "seeds": Term(
         "seeds",
@@ -127,6 +131,12 @@ FACTS = {
 TERMS = {
     **{f"rule/{key}": rule for key, rule in RULES.items()},
     **FACTS,
+    "mark": Term(
+        "stopped before it had learned",
+        "On validation the loss never beat the best trivial prediction (every label, no label, or the "
+        "k most frequent ones), or training and validation loss were both still falling steadily at "
+        "the end. Its metrics say little about it: it is not tested against the reference.",
+    ),
     "instances": Term("documents", "Documents of the split."),
     "average_words": Term("words", "Mean number of words per document."),
     "categories": Term("labels", "Labels with at least one document in the split."),

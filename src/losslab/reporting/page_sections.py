@@ -9,7 +9,7 @@ import pandas as pd
 from losslab.evaluation import calibration_error
 from losslab.losses import LOSSES
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
-from losslab.reporting.comparison import format_mean_std, incomparable_losses
+from losslab.reporting.comparison import format_mean_std, incomparable_losses, marked_losses
 from losslab.reporting.definitions import COLUMNS, FACTS, RULES, lower_is_better
 
 DIGITS = {"best_epoch": 0, "seeds": 0, "minutes": 2, "undefined_rows": 1, "undefined_labels": 1}
@@ -30,6 +30,7 @@ def loss_rows(
     """
     by_metric = {key: rows.set_index("loss") for key, rows in standings.groupby("metric")}
     several, reasons = len(comparison) > 1, incomparable_losses(comparison)
+    marks = marked_losses(comparison)
     rows = []
     for record in comparison.merge(facts, on="loss", how="left").to_dict("records"):
         loss = record["loss"]
@@ -39,22 +40,35 @@ def loss_rows(
         cells |= {key: _fact_cell(record, key) for key in FACTS}
         cells["command"]["text"] = f"{command} --pipelines={loss}_loss"
         rows.append(
-            {"loss": loss, **_describe(loss), "differs": reasons.get(loss, ""), "cells": cells}
+            {
+                "loss": loss,
+                **_describe(loss),
+                "differs": reasons.get(loss, ""),
+                "mark": marks.get(loss, ""),
+                "selection": record.get("selection", ""),
+                "cells": cells,
+            }
         )
     return rows
 
 
 def loss_facts(training: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """Training minutes and calibration error by loss; missing where unknown.
+    """Training minutes, selection and calibration error by loss; missing where unknown.
 
     Args:
         training: see ``gather_histories``.
         curves: score curves of all losses, with a column ``loss``.
     """
-    minutes = training.groupby("loss", sort=False)["minutes"].max()
+    by_loss = training.groupby("loss", sort=False)
     bins = curves[curves["curve"] == "reliability"]
     errors = {name: calibration_error(rows) for name, rows in bins.groupby("loss")}
-    facts = pd.DataFrame({"minutes": minutes, "calibration_error": pd.Series(errors, dtype=float)})
+    facts = pd.DataFrame(
+        {
+            "minutes": by_loss["minutes"].max(),
+            "selection": by_loss["selection"].first(),
+            "calibration_error": pd.Series(errors, dtype=float),
+        }
+    )
     return facts.rename_axis("loss").reset_index()
 
 

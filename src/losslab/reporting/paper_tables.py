@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from losslab.reporting.saved_results import saved_results
+from losslab.manifest import Manifest, Provenance
+from losslab.reporting.saved_results import is_sound, saved_results
 
 RECIPES = {
     "TextCNN": ("textcnn",),
@@ -28,13 +29,12 @@ below `data/08_reporting/`. A cell of ours is empty where there is no result. Nu
 unless stated otherwise.
 """
 PARTS = {"single": "documents with one label", "several": "documents with several labels"}
-RUN_FILE = "run_description.json"
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 
 
 @dataclass(frozen=True)
 class OurResult:
-    """The newest result of one loss, with the commit if its command wrote a report, too."""
+    """The newest result of one loss, with the commit it was computed by."""
 
     metrics: Mapping[str, float]
     seeds: int
@@ -75,31 +75,34 @@ def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
         if saved.is_variant or not saved.is_whole_corpus:
             continue
         loss_folder = saved.folder / f"{saved.loss}_loss"
+        file = loss_folder / "metrics.json" / saved.version / "metrics.json"
+        made = Manifest.read(file).provenance
         newest[saved.dataset, saved.recipe, saved.loss] = OurResult(
-            metrics=saved.result["mean"] | _by_documents(loss_folder, saved.version),
+            metrics=saved.result["mean"] | _by_documents(loss_folder, made),
             seeds=len(saved.result["seeds"]),
-            commit=_commit(saved.folder / RUN_FILE / saved.version),
+            commit=made.run.get("git_commit"),
             conditions=saved.result["fingerprint"],
         )
     return newest
 
 
-def _by_documents(loss: Path, version: str) -> dict[str, float]:
-    """F1 of documents with one label and with several, if the run saved an error analysis."""
-    file = loss / "errors.json" / version / "errors.json"
-    parts = json.loads(file.read_text(encoding="utf-8"))["by_documents"] if file.is_file() else {}
+def _by_documents(loss: Path, metrics: Provenance) -> dict[str, float]:
+    """F1 of documents with one label and with several, of the error analysis of the same predictions."""
+    predictions = metrics.inputs.get(f"{loss.name}_predictions")
+    files = sorted(loss.glob("errors.json/*/errors.json"), reverse=True)
+    for file in filter(is_sound, files):
+        if Manifest.read(file).provenance.inputs.get(f"{loss.name}_predictions") == predictions:
+            return _parts(json.loads(file.read_text(encoding="utf-8"))["by_documents"])
+    return {}
+
+
+def _parts(by_documents: Mapping[str, Any]) -> dict[str, float]:
     return {
         f"{PARTS[part]}/{metric}": values[metric]
-        for part, values in parts.items()
+        for part, values in by_documents.items()
         for metric in ("micro_f1", "macro_f1")
         if values["documents"]
     }
-
-
-def _commit(version: Path) -> str | None:
-    """The commit of the command that saved a version: all its datasets carry the same one."""
-    file = version / RUN_FILE
-    return json.loads(file.read_text(encoding="utf-8"))["commit"] if file.is_file() else None
 
 
 def write_paper_tables(

@@ -1,7 +1,9 @@
 """The plots of a report: which exist, where the page shows them, and what all share."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from typing import TYPE_CHECKING
 
 from losslab.losses import LOSSES
@@ -117,6 +119,24 @@ def shorten(name: str, most: int = 32) -> str:
     'Impact: Execute Unauthorized Co…'
     """
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def literal(text: str) -> str:
+    """A text from data as Plotly shows it: links and tags in it stay text.
+
+    >>> literal('<a href="x">R&D</a>')
+    '&lt;a href="x"&gt;R&amp;D&lt;/a&gt;'
+    """
+    return escape(text, quote=False)
+
+
+def named_axis(names: Iterable[str]) -> dict[str, list[str]]:
+    """Ticks with shortened names, at the categories of whole ones."""
+    shown = list(names)
+    return {
+        "tickvals": [literal(name) for name in shown],
+        "ticktext": [literal(shorten(name)) for name in shown],
+    }
 
 
 def loss_colour(loss: str) -> str:

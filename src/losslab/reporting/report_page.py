@@ -14,7 +14,7 @@ from plotly import graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from losslab.reporting.best_losses import find_best_losses
-from losslab.reporting.comparison import incomparable_losses
+from losslab.reporting.comparison import incomparable_losses, marked_losses
 from losslab.reporting.definitions import (
     COLUMNS,
     FACTS,
@@ -33,7 +33,7 @@ from losslab.reporting.page_sections import (
     rule_rows,
     tabulate_rules,
 )
-from losslab.reporting.plots import CORPUS_PLOTS, GROUP_COLOURS, RESULT_PLOTS, Plot
+from losslab.reporting.plots import CORPUS_PLOTS, GROUP_COLOURS, RESULT_PLOTS, Plot, literal
 
 STYLES = ("colours.css", "page.css", "table.css", "figures.css")
 SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js", "errors.js")
@@ -58,7 +58,7 @@ class ResultPart:
 
     Args:
         comparison: a row per loss, see ``comparison_table``; ``differs``, where there is such a
-            column, says why a loss is not comparable.
+            column, says why a loss is not comparable, ``mark`` why it had not learned.
         standings: a row per loss and metric, see ``build_standings``.
         facts: ``minutes`` and ``calibration_error`` by loss, see ``loss_facts``.
         label_scores: ``label group train`` and a column of F1 per loss.
@@ -82,7 +82,7 @@ class ResultPart:
 
 @dataclass(frozen=True)
 class RunPart:
-    """Provenance: names, label statistics, source, versions, pages to link to."""
+    """Provenance: names, label statistics, source, versions, a page of soft labels, failed losses."""
 
     dataset: str
     recipe: str
@@ -91,35 +91,44 @@ class RunPart:
     commit: str = ""
     dirty: bool | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
-    links: Mapping[str, str] = field(default_factory=dict)
+    soft_labels_page: bool = False
+    failed: Mapping[str, str] = field(default_factory=dict)
 
 
 def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
     """The page as HTML."""
-    environment = Environment(
+    return (
+        page_environment()
+        .get_template("report.html.j2")
+        .render(
+            run=run,
+            corpus=corpus,
+            results=results,
+            **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
+            columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
+            shown=SHOWN_COLUMNS,
+            definitions={**METRICS, **TERMS},
+            lower_is_better=lower_is_better,
+            interval=results.interval,
+            plots_by_topic=_plots_by_topic(),
+            corpus_plots=CORPUS_PLOTS,
+            data=as_json(_page_data(results, corpus)),
+            inline=inline,
+            styles=STYLES,
+            scripts=SCRIPTS,
+            plotly=Markup(get_plotlyjs()),  # noqa: S704
+        )
+    )
+
+
+def page_environment() -> Environment:
+    """Templates of pages: text from data is escaped."""
+    return Environment(
         loader=PackageLoader("losslab.reporting", "template"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template("report.html.j2").render(
-        run=run,
-        corpus=corpus,
-        results=results,
-        **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
-        columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
-        shown=SHOWN_COLUMNS,
-        definitions={**METRICS, **TERMS},
-        lower_is_better=lower_is_better,
-        interval=results.interval,
-        plots_by_topic=_plots_by_topic(),
-        corpus_plots=CORPUS_PLOTS,
-        data=_as_json(_page_data(results, corpus)),
-        inline=_inline,
-        styles=STYLES,
-        scripts=SCRIPTS,
-        plotly=Markup(get_plotlyjs()),  # noqa: S704
     )
 
 
@@ -145,6 +154,7 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
         "tested": bool(results.standings["p"].notna().any()),
         "best_losses": find_best_losses(results.standings, results.reference),
         "compared": len(rows) - len(incomparable_losses(results.comparison)),
+        "marked": list(marked_losses(results.comparison)),
         "seeds": _describe_seeds(results.comparison),
         "several_seeds": bool((results.comparison["seeds"] > 1).any()),
         "families": sorted({row["family"] for row in rows if row["family"]}),
@@ -152,7 +162,7 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
 
 
 @cache
-def _inline(name: str) -> Markup:
+def inline(name: str) -> Markup:
     """A style sheet or script as it stands in the template folder."""
     text = files("losslab.reporting").joinpath("template", name).read_text(encoding="utf-8")
     return Markup(text)  # noqa: S704
@@ -165,26 +175,27 @@ def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
     best = [name for name in losses if name not in others][:SELECTED_AT_FIRST]
     reference = [results.reference] if results.reference in losses else []
     step = -(-len(results.label_scores) // MAX_LABELS)
+    labels = results.label_scores.iloc[:: max(step, 1)].round(4)
     plots = {**results.plots, **corpus.plots}
     return {
         "losses": losses,
         "reference": results.reference,
         "atFirst": [*best, *reference],
         "groups": GROUP_COLOURS,
-        "labels": results.label_scores.iloc[:: max(step, 1)].round(4).to_dict("list"),
+        "labels": labels.assign(label=labels["label"].map(literal)).to_dict("list"),
         "errors": {loss: error_tables(errors) for loss, errors in results.errors.items()},
-        "figures": {name: _without_template(plot) for name, plot in plots.items()},
+        "figures": {name: plot_as_json(plot) for name, plot in plots.items()},
     }
 
 
-def _without_template(figure: go.Figure) -> dict[str, Any]:
+def plot_as_json(figure: go.Figure) -> dict[str, Any]:
     """A figure as JSON; the page has styles of its own."""
     content: dict[str, Any] = json.loads(figure.to_json())
     content["layout"].pop("template", None)
     return content
 
 
-def _as_json(data: Mapping[str, Any]) -> Markup:
+def as_json(data: Mapping[str, Any]) -> Markup:
     """JSON that cannot end the script element it is embedded in."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704

@@ -12,7 +12,7 @@ from plotly import graph_objects as go
 from scipy import sparse
 
 from losslab.reporting.definitions import COLUMNS
-from losslab.reporting.plots import GROUP_COLOURS, apply_layout, loss_colour, shorten
+from losslab.reporting.plots import GROUP_COLOURS, apply_layout, literal, loss_colour, named_axis
 
 ROW_HEIGHT = 22
 MAX_SIMILAR_LABELS = 40
@@ -45,7 +45,7 @@ def draw_group_scores(standings: pd.DataFrame) -> go.Figure:
             hovertemplate=f"%{{y}}, {group}: %{{x:.3f}}<extra></extra>",
         )
     figure.update_xaxes(title="macro-F1, test", rangemode="tozero")
-    return _as_rows(apply_layout(figure, "Macro-F1 by label frequency"), rows)
+    return as_rows(apply_layout(figure, "Macro-F1 by label frequency"), rows)
 
 
 def draw_ranks(standings: pd.DataFrame) -> go.Figure:
@@ -75,7 +75,7 @@ def draw_ranks(standings: pd.DataFrame) -> go.Figure:
         )
     )
     figure.update_xaxes(side="top", tickangle=-45, title=None)
-    return _as_rows(apply_layout(figure, "Rank of each loss by each metric, 1 is best"), rows)
+    return as_rows(apply_layout(figure, "Rank of each loss by each metric, 1 is best"), rows)
 
 
 def _sorted_by(standings: pd.DataFrame, metric: str) -> list[str]:
@@ -84,7 +84,8 @@ def _sorted_by(standings: pd.DataFrame, metric: str) -> list[str]:
     return losses
 
 
-def _as_rows(figure: go.Figure, rows: list[str]) -> go.Figure:
+def as_rows(figure: go.Figure, rows: list[str]) -> go.Figure:
+    """Make losses the rows of a plot, the first on top."""
     figure.update_yaxes(
         type="category", categoryorder="array", categoryarray=rows, dtick=1, title=None
     )
@@ -116,7 +117,7 @@ def draw_similar_labels(
     for loss in losses:
         values = label_scores[loss].tolist()
         figure.add_scatter(
-            x=names,
+            x=[literal(name) for name in names],
             y=[None if label is None else values[label] for _, label in positions],
             mode="markers+lines",
             name=loss,
@@ -127,7 +128,7 @@ def draw_similar_labels(
             hovertemplate=f"%{{x}}, {loss}: %{{y:.3f}}<extra></extra>",
         )
     figure.update_xaxes(title="labels, by group of similar labels", tickangle=-60, type="category")
-    figure.update_xaxes(tickvals=names, ticktext=[shorten(name) for name in names])
+    figure.update_xaxes(**named_axis(names))
     figure.update_yaxes(title="F1, test", range=[0, 1])
     return apply_layout(figure, "F1 of similar labels").update_layout(height=560)
 

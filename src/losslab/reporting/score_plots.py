@@ -7,7 +7,7 @@ import pandas as pd
 from plotly import graph_objects as go
 
 from losslab.evaluation import calibration_error
-from losslab.reporting.plots import GROUP_COLOURS, apply_layout, loss_colour
+from losslab.reporting.plots import GROUP_COLOURS, apply_layout, literal, loss_colour
 
 DIAGONAL = {"type": "line", "x0": 0, "y0": 0, "x1": 1, "y1": 1, "layer": "below"}
 SHARE = {"range": [-0.02, 1.02], "constrain": "domain"}
@@ -92,7 +92,7 @@ def draw_label_scatter(label_scores: pd.DataFrame, first: str, second: str) -> g
             name=group,
             mode="markers",
             marker={"color": colour, "size": 8, "opacity": 0.8},
-            text=rows["label"],
+            text=rows["label"].map(literal),
             customdata=rows["train"],
             hovertemplate="%{text}: %{x:.2f} and %{y:.2f}, %{customdata:,} training documents"
             "<extra></extra>",

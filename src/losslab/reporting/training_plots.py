@@ -5,18 +5,34 @@ from collections.abc import Mapping
 import pandas as pd
 from plotly import graph_objects as go
 
+from losslab.evaluation import describe_training, summarise_trainings
 from losslab.reporting.plots import apply_layout, loss_colour
 
 
 def gather_histories(histories: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row per loss and epoch, means of the seeds.
 
-    Columns: ``loss epoch minutes train_loss validation_loss validation_macro_f1 best_macro_f1``;
-    the last is the best validation macro-F1 so far, of each seed, then averaged. A seed that has
-    stopped keeps its minutes and its best, so that neither decreases.
+    Columns: ``loss epoch minutes train_loss validation_loss validation_macro_f1 best_macro_f1
+    selection``. ``best_macro_f1`` is the best validation macro-F1 so far, of each seed, then
+    averaged. A seed that has stopped keeps its minutes and its best, so that neither decreases.
+    ``selection`` says what each seed was selected by and why it ended.
     """
-    parts = [_mean_of(history).assign(loss=name) for name, history in histories.items()]
+    parts = [
+        _mean_of(history).assign(loss=name, selection=describe_selection(history))
+        for name, history in histories.items()
+    ]
     return pd.concat(parts, ignore_index=True)
+
+
+def describe_selection(history: pd.DataFrame) -> str:
+    """What each seed of a loss was selected by, and why it ended; "" of results that do not tell."""
+    if "select_by" not in history:
+        return ""
+    seeds = summarise_trainings(history)["seeds"]
+    told = {seed: describe_training(facts) for seed, facts in seeds.items()}
+    if len(told) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"seed {seed} {text}" for seed, text in told.items())
 
 
 def _mean_of(history: pd.DataFrame) -> pd.DataFrame:
@@ -32,8 +48,10 @@ def _mean_of(history: pd.DataFrame) -> pd.DataFrame:
 
 
 def draw_learning_curves(curves: pd.DataFrame) -> go.Figure:
-    """Validation macro-F1 by epoch."""
+    """Validation macro-F1 by epoch; a line tells what its training was selected by."""
     figure = _lines(curves, "epoch", "validation_macro_f1")
+    for line, (_, rows) in zip(figure.data, curves.groupby("loss", sort=False), strict=True):
+        line.hovertext = rows["selection"].iloc[0].replace("; ", "<br>")
     figure.update_xaxes(title="epoch")
     figure.update_yaxes(title="macro-F1, validation", rangemode="tozero")
     return apply_layout(figure, "Validation macro-F1 by epoch")

@@ -1,17 +1,31 @@
 """Mirroring results to MLflow; the catalog's files stay the truth."""
 
 from losslab.tracking.guard import MlflowGuard
-from losslab.tracking.provenance import describe_process, describe_source, process_is_alive
-from losslab.tracking.training_runs import PROCESS_TAG, TrainingRuns
+from losslab.tracking.journal import Journal
+from losslab.tracking.outbox import Outbox
+from losslab.tracking.provenance import (
+    describe_command,
+    describe_process,
+    describe_source,
+    process_is_alive,
+)
+from losslab.tracking.sender import PROCESS_TAG, MlflowSender, without_credentials
+from losslab.tracking.training_runs import PARENT, TrainingRuns
 from losslab.tracking.view import save_view, view_address
 
 __all__ = [
+    "PARENT",
     "PROCESS_TAG",
+    "Journal",
     "MlflowGuard",
+    "MlflowSender",
+    "Outbox",
     "TrainingRuns",
+    "describe_command",
     "describe_process",
     "describe_source",
     "process_is_alive",
     "save_view",
     "view_address",
+    "without_credentials",
 ]

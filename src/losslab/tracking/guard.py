@@ -4,27 +4,22 @@ import logging
 import traceback
 from collections.abc import Callable
 from types import TracebackType
-from typing import ParamSpec, TypeVar
 
 logger = logging.getLogger(__name__)
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class MlflowGuard:
-    """Swallows MLflow's exceptions: the first one is logged and turns tracking off.
-
-    As a context manager it swallows what MLflow or kedro-mlflow raised and nothing else.
+    """Swallows what MLflow or kedro-mlflow raised and nothing else; the first failure is logged.
 
     Attributes:
-        works: whether MLflow has not failed yet.
-        on_failure: called once, when tracking is turned off.
+        works: whether no call in a ``with`` block has failed yet.
+        on_failure: called when the first one does.
     """
 
     def __init__(self) -> None:
         self.works = True
         self.on_failure: Callable[[], None] = lambda: None
-        self._takes_statuses = True
+        self._told = False
 
     def __enter__(self) -> None:
         pass
@@ -37,39 +32,17 @@ class MlflowGuard:
     ) -> bool:
         if not isinstance(error, Exception) or not raised_by_mlflow(error):
             return False
-        self.turn_off(error)
+        self.warn(error)
+        if self.works:
+            self.works = False
+            self.on_failure()
         return True
 
-    def attempt(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-        """Call MLflow, unless it failed before."""
-        if not self.works:
-            return None
-        try:
-            return call(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001
-            self.turn_off(error)
-            return None
-
-    def set_status(self, call: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
-        """Tell MLflow how a run ended, also after a failure: the server may be back.
-
-        A server that misses one status is not asked again.
-        """
-        if not self._takes_statuses:
-            return
-        try:
-            call(*args, **kwargs)
-        except Exception as error:  # noqa: BLE001
-            self._takes_statuses = False
-            self.turn_off(error)
-
-    def turn_off(self, error: Exception) -> None:
-        """Stop tracking this run; the first call logs why."""
-        if not self.works:
-            return
-        self.works = False
-        logger.warning("MLflow failed, tracking is off for the rest of this run: %s", error)
-        self.on_failure()
+    def warn(self, error: Exception) -> None:
+        """Log the first failure of a run, and no other."""
+        if not self._told:
+            self._told = True
+            logger.warning("MLflow failed; what it misses is sent later: %s", error)
 
 
 def raised_by_mlflow(error: BaseException) -> bool:

@@ -4,21 +4,49 @@ import shlex
 import socket
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from platform import python_version
+from typing import Any
 
 import psutil
 
 CLOCK_TOLERANCE = 60.0  # seconds: start times move when the system's clock is set
+PACKAGES = (
+    "losslab",
+    "kedro",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "numpy",
+    "scikit-learn",
+    "pandas",
+)
+"""Packages whose versions a result's provenance names."""
 
 
 def describe_source(project: Path) -> dict[str, str]:
     """The command line, and the commit of the project's repository."""
     commit = _git(project, "rev-parse", "HEAD")
     return {
-        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": describe_command(),
         "git_commit": commit or "unknown",
         "git_dirty": str(bool(_git(project, "status", "--porcelain"))) if commit else "unknown",
     }
+
+
+def describe_command() -> str:
+    """The command line."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def describe_environment(project: Path) -> dict[str, Any]:
+    """Command and commit, package versions, device: where a result was computed."""
+    import torch
+
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    versions = {"python": python_version(), **{name: _version(name) for name in PACKAGES}}
+    return {**describe_source(project), "device": device, "versions": versions}
 
 
 def describe_process() -> str:
@@ -53,3 +81,10 @@ def _git(project: Path, *words: str) -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return answer.stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

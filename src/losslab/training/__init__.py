@@ -1,1 +1,1 @@
-"""Training: batches, the trainer, early stopping, DDP, a training as data."""
+"""Training: batches, the trainer, early stopping, checkpoints, DDP, a training as data."""

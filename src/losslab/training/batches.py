@@ -107,7 +107,21 @@ def shuffled_batches(
     """
     order = random.permutation(len(lengths))
     batches: list[np.ndarray] = []
-    for bucket in np.array_split(order, max(1, len(order) // (size * BATCHES_PER_BUCKET))):
+    for bucket in _buckets(order, size):
         ranked = bucket[np.argsort(lengths[bucket], kind="stable")]
         batches += np.array_split(ranked, max(1, len(ranked) // size))
     return [batches[index] for index in random.permutation(len(batches))]
+
+
+def count_batches(documents: int, size: int) -> int:
+    """The number of ``shuffled_batches`` of so many documents.
+
+    >>> count_batches(7, 3)
+    2
+    """
+    buckets = _buckets(np.arange(documents), size)
+    return sum(max(1, len(bucket) // size) for bucket in buckets)
+
+
+def _buckets(order: np.ndarray, size: int) -> list[np.ndarray]:
+    return np.array_split(order, max(1, len(order) // (size * BATCHES_PER_BUCKET)))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,16 @@ class EpochEnded:
     metrics: dict[str, float]
 
 
-Event = TrainingStarted | EpochEnded
+@dataclass(frozen=True)
+class TrainingEnded:
+    """A training has ended; ``facts`` say what it was selected by and why, see ``training_facts``."""
+
+    loss: str
+    seed: int
+    facts: dict[str, Any]
+
+
+Event = TrainingStarted | EpochEnded | TrainingEnded
 Listener = Callable[[Event], None]
 _listeners: list[Listener] = []
 

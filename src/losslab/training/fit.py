@@ -1,14 +1,15 @@
 """Fitting a model with a loss: the same budget and early stopping whatever the loss.
 
 Validation after every epoch (or part of one); the weights of the best by one validation metric are
-kept; training stops after ``patience`` epochs without improvement, or after ``epochs``.
+kept. ``EarlyStopping`` has the rule that chooses it and ends the training; ``max_epochs`` the budget.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from typing import Any
 
 import pandas as pd
 import torch
@@ -16,24 +17,44 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from losslab.errors import NonFiniteLossError
+from losslab.evaluation import describe_training, training_facts
 from losslab.parameters.training import SelectBy, TrainingSettings
 from losslab.training.batches import SplitDataset
+from losslab.training.checkpoint import TrainingCheckpoints
 from losslab.training.distributed import cpu_threads, get_rank
-from losslab.training.events import EpochEnded, TrainingStarted, publish
+from losslab.training.early_stopping import EarlyStopping
+from losslab.training.events import TrainingEnded, TrainingStarted, publish
 from losslab.training.network import ModelWithLoss
-from losslab.training.non_finite import NonFiniteBatch, copy_weights
-from losslab.training.trainer import ComputeMetrics, Trainer
+from losslab.training.non_finite import NonFiniteBatch
+from losslab.training.resume import publish_history, resumable
+from losslab.training.trainer import ComputeMetrics, Position, Trainer
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model: the weights of its best epoch, and a row of metrics per evaluation."""
+    """A trained model: the weights of its best epoch, and a row of metrics per evaluation.
+
+    ``trivial``: metrics of the best trivial predictions. ``ended_by``: patience or budget.
+    """
 
     weights: dict[str, Tensor]
     history: pd.DataFrame
     best_epoch: float
+    select_by: SelectBy
+    trivial: Mapping[str, float]
+    ended_by: str
+
+    def full_history(self, seed: int) -> pd.DataFrame:
+        """The history with what its training was selected by and why it ended, for all seeds."""
+        return self.history.assign(
+            seed=seed,
+            best=self.best_epoch,
+            select_by=self.select_by,
+            ended_by=self.ended_by,
+            **{f"trivial_{name}": value for name, value in self.trivial.items()},
+        )
 
 
 def fit(
@@ -46,14 +67,19 @@ def fit(
     name: str,
     seed: int,
     select_by: SelectBy = "macro_f1",
+    trivial: Mapping[str, float] | None = None,
     batchwise: bool = False,
     labels: Sequence[str] | None = None,
     failures: Path | None = None,
+    checkpoints: TrainingCheckpoints | None = None,
 ) -> Fitted:
     """Train one network with early stopping on ``select_by``, a metric of ``compute_metrics``.
 
-    ``batchwise``: the loss is not a mean over documents and gets larger batches. ``failures``: the
-    folder for the batch and weights of a training that fails.
+    Args:
+        trivial: metrics of the best trivial predictions, see ``trivial_metrics``.
+        batchwise: the loss is not a mean over documents and gets larger batches.
+        failures: the folder for the batch and weights of a training that fails.
+        checkpoints: where the training continues from, and keeps its result.
     """
     if get_rank() == 0:
         publish(TrainingStarted(name, seed))
@@ -67,15 +93,66 @@ def fit(
         trainer = Trainer(
             network, train, settings=settings, batch_size=size, seed=seed, title=title
         )
-        stopping = EarlyStopping(name, seed, network, select_by, settings.patience)
-        try:
-            _train_epochs(trainer, stopping, validation, compute_metrics)
-        except NonFiniteBatch as fault:
-            raise _explain(fault, trainer, stopping, labels, failures) from fault
-        finally:
-            trainer.bar.close()
-    logger.info("%s, seed %d: best epoch %g of %g", name, seed, stopping.best_epoch, stopping.epoch)
-    return Fitted(stopping.weights, pd.DataFrame(stopping.history), stopping.best_epoch)
+        stopping = EarlyStopping(
+            name,
+            seed,
+            network,
+            select_by,
+            settings.patience,
+            patience_steps=settings.patience_steps,
+            trivial=trivial,
+        )
+        with closing(trainer.bar), resumable(trainer, stopping, checkpoints) as evaluated:
+            try:
+                _train_epochs(trainer, stopping, validation, compute_metrics, evaluated)
+            except NonFiniteBatch as fault:
+                raise _explain(fault, trainer, stopping, labels, failures) from fault
+            fitted = _fitted(stopping)
+            if checkpoints is not None and get_rank() == 0:
+                save_finished(checkpoints, fitted)
+    _announce(name, seed, training_facts(fitted.full_history(seed)))
+    return fitted
+
+
+def _fitted(stopping: EarlyStopping) -> Fitted:
+    return Fitted(
+        stopping.weights,
+        pd.DataFrame(stopping.history),
+        stopping.best_epoch,
+        stopping.select_by,
+        stopping.trivial,
+        stopping.ended_by,
+    )
+
+
+def save_finished(checkpoints: TrainingCheckpoints, fitted: Fitted) -> None:
+    """Keep the result of a training until the results of all seeds are saved."""
+    result = {**vars(fitted), "history": fitted.history.to_dict("list")}
+    checkpoints.finish({"weights.safetensors": result.pop("weights"), "result.json": result})
+
+
+def load_finished(checkpoints: TrainingCheckpoints, name: str, seed: int) -> Fitted | None:
+    """The result of a training that was finished earlier; its events are published again."""
+    contents = checkpoints.finished()
+    if contents is None:
+        return None
+    result = contents["result.json"]
+    history = pd.DataFrame(result.pop("history"))
+    logger.info("%s, seed %d: was finished, is not trained again", name, seed)
+    publish(TrainingStarted(name, seed))
+    publish_history(name, seed, history.to_dict("records"))
+    fitted = Fitted(contents["weights.safetensors"], history, **result)
+    _announce(name, seed, training_facts(fitted.full_history(seed)))
+    return fitted
+
+
+def _announce(name: str, seed: int, facts: dict[str, Any]) -> None:
+    """Log and publish how a training ended."""
+    logger.info("%s, seed %d: %s", name, seed, describe_training(facts))
+    if facts["mark"]:
+        logger.warning("%s, seed %d: %s", name, seed, facts["mark"])
+    if get_rank() == 0:
+        publish(TrainingEnded(name, seed, facts))
 
 
 def choose_batch_size(settings: TrainingSettings, documents: int, *, batchwise: bool) -> int:
@@ -92,51 +169,27 @@ def choose_batch_size(settings: TrainingSettings, documents: int, *, batchwise: 
     return min(size, documents)
 
 
-class EarlyStopping:
-    """The history of a training, the weights of its best epoch, and when to stop."""
-
-    def __init__(
-        self, name: str, seed: int, network: ModelWithLoss, select_by: SelectBy, patience: int
-    ) -> None:
-        self.name, self.seed, self.network = name, seed, network
-        self.select_by, self.patience = select_by, patience
-        self.history: list[dict[str, float]] = []
-        self.weights: dict[str, Tensor] = {}
-        self.best, self.best_epoch, self.epoch = float("-inf"), 0.0, 0.0
-
-    def update(self, epoch: float, metrics: dict[str, float]) -> None:
-        """Record an evaluation; copy the weights if it is the best."""
-        self.epoch = epoch
-        self.history.append({"epoch": epoch, **metrics})
-        value = metrics[f"validation_{self.select_by}"]
-        if value > self.best:
-            self.best, self.best_epoch = value, epoch
-            self.weights = copy_weights(self.network)
-        if get_rank() == 0:
-            publish(EpochEnded(self.name, self.seed, epoch, len(self.history), metrics))
-
-    def should_stop(self) -> bool:
-        """Whether ``patience`` epochs brought no improvement."""
-        return self.epoch - self.best_epoch >= self.patience
-
-
 def _train_epochs(
     trainer: Trainer,
     stopping: EarlyStopping,
     validation: SplitDataset,
     compute_metrics: ComputeMetrics,
+    evaluated: Callable[[], None],
 ) -> None:
-    start = perf_counter()
-    for epoch in range(trainer.settings.epochs):
+    """Train from the trainer's position to the end; ``evaluated`` is called after evaluations."""
+    while (epoch := trainer.position.epoch) < trainer.epochs:
         parts = trainer.epoch_parts()
-        for part, batches in enumerate(parts, start=1):
-            metrics = trainer.train_on(batches, epoch)
-            metrics["train_seconds"] = perf_counter() - start
+        for part in range(trainer.position.part, len(parts)):
+            metrics = trainer.train_on(parts[part], trainer.position)
+            metrics["train_seconds"] = trainer.seconds()
             metrics |= trainer.evaluate(validation, compute_metrics)
-            stopping.update(_as_int_if_whole(epoch + part / len(parts)), metrics)
+            trainer.position = Position(epoch, part + 1)
+            stopping.update(_as_int_if_whole(epoch + (part + 1) / len(parts)), metrics)
             trainer.bar.set_postfix({stopping.select_by: f"{stopping.best:.3f}"}, refresh=False)
+            evaluated()
         if stopping.should_stop():
             return
+        trainer.position = Position(epoch + 1)
 
 
 def _as_int_if_whole(epoch: float) -> float:
@@ -159,7 +212,7 @@ def _explain(
         facts = {
             "loss": stopping.name,
             "seed": stopping.seed,
-            "epoch": trainer.epoch,
+            "epoch": trainer.position.epoch,
             "steps_done": trainer.step,
             "fault": message,
         }

@@ -6,11 +6,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from losslab.evaluation import judge_epoch
+from losslab.evaluation import judge_epoch, trivial_metrics
 from losslab.features.inputs import Arrays
 from losslab.losses import LOSSES, LabelStatistics, build_loss
 from losslab.models.text_model import build_model
@@ -18,7 +19,9 @@ from losslab.parameters.losses import LossSettings
 from losslab.parameters.training import Recipe, SelectBy
 from losslab.supervision import group_indices
 from losslab.training.batches import Column, SplitDataset
-from losslab.training.fit import Fitted, fit
+from losslab.training.checkpoint import Checkpoints, TrainingCheckpoints
+from losslab.training.fit import Fitted, fit, load_finished
+from losslab.training.memory import explains_memory
 from losslab.training.network import ModelWithLoss, load_weights
 
 
@@ -73,15 +76,22 @@ def describe_job(
 
 
 def run_seeds(
-    job: TrainingJob, data: TrainingData, seeds: range, failures: Path | None = None
+    job: TrainingJob,
+    data: TrainingData,
+    seeds: range,
+    failures: Path | None = None,
+    checkpoints: Checkpoints | None = None,
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
-    """Train once per seed: the weights of each best epoch by ``seed_<n>/<name>``, and all histories."""
+    """Train once per seed: the weights of each best epoch by ``seed_<n>/<name>``, and all histories.
+
+    With ``checkpoints``, finished seeds are not trained again and a killed one continues.
+    """
     weights: dict[str, np.ndarray] = {}
     histories = []
     for seed in seeds:
-        fitted = run_job(job.model_copy(update={"seed": seed}), data, failures)
+        fitted = run_job(job.model_copy(update={"seed": seed}), data, failures, checkpoints)
         weights |= {f"seed_{seed}/{name}": w.numpy() for name, w in fitted.weights.items()}
-        histories.append(fitted.history.assign(seed=seed, best=fitted.best_epoch))
+        histories.append(fitted.full_history(seed))
     return weights, pd.concat(histories, ignore_index=True)
 
 
@@ -120,30 +130,59 @@ def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> Mod
     )
 
 
-def run_job(job: TrainingJob, data: TrainingData, failures: Path | None = None) -> Fitted:
+def run_job(
+    job: TrainingJob,
+    data: TrainingData,
+    failures: Path | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> Fitted:
     """Train as the job says, in this process or in as many as its recipe asks for."""
+    own = None if checkpoints is None else own_checkpoints(job, data, checkpoints)
+    finished = own and load_finished(own, job.loss.name, job.seed)
+    if finished:
+        return finished
     if job.recipe.training.processes > 1:
         from losslab.training.launch import run_in_processes
 
-        return run_in_processes(job, data, failures)
-    return run_here(job, data, failures)
+        return run_in_processes(job, data, failures, own)
+    return run_here(job, data, failures, own)
 
 
-def run_here(job: TrainingJob, data: TrainingData, failures: Path | None = None) -> Fitted:
+def own_checkpoints(
+    job: TrainingJob, data: TrainingData, checkpoints: Checkpoints
+) -> TrainingCheckpoints:
+    """The checkpoints of one job with its data; those of other jobs or data are not used."""
+    facts = {"job": job.model_dump(mode="json"), "data": joblib.hash(data, hash_name="sha1")}
+    return checkpoints.of_training(f"{job.loss.name}/seed_{job.seed}", facts)
+
+
+@explains_memory
+def run_here(
+    job: TrainingJob,
+    data: TrainingData,
+    failures: Path | None = None,
+    checkpoints: TrainingCheckpoints | None = None,
+) -> Fitted:
     """Train in this process, which may be one of several."""
     split = partial(SplitDataset, data.features, data.targets, ids=data.ids)
     grid = None if job.grid is None else np.array(job.grid)
     groups = {name: np.array(part, dtype=int) for name, part in job.frequency_groups.items()}
+    validation = split(data.validation)
+    trivial = trivial_metrics(
+        job.frequencies, validation.targets.matrix(), job.select_by, task=job.task
+    )
     return fit(
         lambda: build_network(job, data.features, data.groups),
         split(data.train, context=data.context),
-        split(data.validation),
+        validation,
         settings=job.recipe.training,
         compute_metrics=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
         name=job.loss.name,
         seed=job.seed,
         select_by=job.select_by,
+        trivial=trivial,
         batchwise=LOSSES[job.loss.name].batchwise,
         labels=job.labels,
         failures=failures,
+        checkpoints=checkpoints,
     )

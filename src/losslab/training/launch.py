@@ -6,7 +6,6 @@ from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import RLock
 from traceback import format_exception_only
 
@@ -22,39 +21,48 @@ from torch.multiprocessing.spawn import (
 from tqdm import tqdm
 
 from losslab.errors import NonFiniteLossError, TrainingFailedError
+from losslab.temporary import scratch_folder
+from losslab.training.checkpoint import TrainingCheckpoints
 from losslab.training.events import listening, publish
 from losslab.training.fit import Fitted
 from losslab.training.job import TrainingData, TrainingJob, run_here
 
+OUTCOME = "outcome"
 GRACE_PERIOD = 5.0
 """Seconds the other processes get to end by themselves when one has failed."""
 
 
-def run_in_processes(job: TrainingJob, data: TrainingData, failures: Path | None) -> Fitted:
+def run_in_processes(
+    job: TrainingJob,
+    data: TrainingData,
+    failures: Path | None,
+    checkpoints: TrainingCheckpoints | None,
+) -> Fitted:
     """Train in the recipe's number of processes; their events are published here.
 
     Data and outcome are temporary files: the processes share the pages of one copy.
     """
     processes = job.recipe.training.processes
     _check_devices(job)
-    with TemporaryDirectory(prefix="losslab-") as scratch:
+    with scratch_folder() as scratch:
         folder = Path(scratch)
         joblib.dump(data, folder / "data")
         threads = max(1, torch.get_num_threads() // processes)
         receiver, sender = get_context("spawn").Pipe(duplex=False)
-        arguments = (processes, threads, job, folder, failures, sender)
+        arguments = (processes, threads, job, folder, failures, checkpoints, sender)
         start: Callable[..., ProcessContext] = start_processes
         context = start(_run_rank, arguments, processes, join=False, daemon=True)
         try:
             _publish_events(context, receiver)
-            outcome: Fitted | NonFiniteLossError = joblib.load(folder / "outcome")
-        except (ProcessException, FileNotFoundError) as error:
-            raise TrainingFailedError(
-                f"{job.loss.name}, seed {job.seed}: a training process failed: "
-                f"{_first_error(error, folder)}"
-            ) from error
+        except ProcessException as error:
+            if not (folder / OUTCOME).exists():  # gloo may abort a process that is done
+                raise TrainingFailedError(
+                    f"{job.loss.name}, seed {job.seed}: a training process failed: "
+                    f"{_first_error(error, folder)}"
+                ) from error
         finally:
             _terminate(context)
+        outcome: Fitted | NonFiniteLossError = joblib.load(folder / OUTCOME)
     if isinstance(outcome, NonFiniteLossError):
         raise outcome
     return outcome
@@ -101,6 +109,7 @@ def _run_rank(
     job: TrainingJob,
     folder: Path,
     failures: Path | None,
+    checkpoints: TrainingCheckpoints | None,
     events: Connection,
 ) -> None:
     """One DDP process: train; rank 0 reports."""
@@ -111,15 +120,16 @@ def _run_rank(
         warnings.simplefilter("ignore")
     try:
         _join_group(rank, processes, folder)
-        outcome = _train(job, folder, failures if rank == 0 else None, events)
+        outcome = _train(job, folder, failures if rank == 0 else None, checkpoints, events)
+        if rank == 0:
+            joblib.dump(outcome, folder / f"{OUTCOME}.part")
+            (folder / f"{OUTCOME}.part").replace(folder / OUTCOME)
     except Exception as error:
         (folder / f"error_{rank}").write_text("".join(format_exception_only(error)))
         raise
     finally:
         if distributed.is_initialized():
             distributed.destroy_process_group()
-    if rank == 0:
-        joblib.dump(outcome, folder / "outcome")
 
 
 def _join_group(rank: int, processes: int, folder: Path) -> None:
@@ -135,12 +145,16 @@ def _join_group(rank: int, processes: int, folder: Path) -> None:
 
 
 def _train(
-    job: TrainingJob, folder: Path, failures: Path | None, events: Connection
+    job: TrainingJob,
+    folder: Path,
+    failures: Path | None,
+    checkpoints: TrainingCheckpoints | None,
+    events: Connection,
 ) -> Fitted | NonFiniteLossError:
     """A non-finite loss is an outcome: every rank raises it, and none must end the others."""
     data = joblib.load(folder / "data", mmap_mode="c")
     with listening(events.send):
         try:
-            return run_here(job, data, failures)
+            return run_here(job, data, failures, checkpoints)
         except NonFiniteLossError as error:
             return error

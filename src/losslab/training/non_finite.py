@@ -11,10 +11,22 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from losslab.errors import NonFiniteScoresError
 from losslab.training.batches import SplitDataset
 
 MAX_NAMED = 5
 """Documents and labels named in a message."""
+
+
+def require_finite(scores: np.ndarray, loss: str, seed: int, split: str) -> np.ndarray:
+    """The scores as they are; NonFiniteScoresError where one of them is NaN or infinite."""
+    faults = scores.size - int(np.isfinite(scores).sum())
+    if faults:
+        raise NonFiniteScoresError(
+            f"{loss}, seed {seed}: {faults} of {scores.size} scores of the {split} split are not "
+            "finite: the saved model or the features are damaged; train the loss again"
+        )
+    return scores
 
 
 class NonFiniteBatch(Exception):  # noqa: N818 - raised and caught within a training

@@ -1,9 +1,9 @@
 """The trainer: optimizer steps, learning-rate schedule, mixed precision, validation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from math import cos, pi
+from math import ceil, cos, pi
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +15,7 @@ from tqdm import tqdm
 from losslab.features.inputs import scoring_batches
 from losslab.losses.checks import NaNLogitsError
 from losslab.parameters import TrainingSettings
-from losslab.training.batches import SplitDataset, shuffled_batches
+from losslab.training.batches import SplitDataset, count_batches, shuffled_batches
 from losslab.training.distributed import (
     broadcast_from_rank0,
     gather_objects,
@@ -51,8 +51,25 @@ class ScoredBatch:
             raise NonFiniteBatch(self.fault, split, self.indices, torch.from_numpy(self.scores))
 
 
+@dataclass
+class Position:
+    """Where a training stands: epoch, part of it, and what was summed over batches of the part."""
+
+    epoch: int = 0
+    part: int = 0
+    batches: int = 0
+    documents: int = 0
+    loss: float = 0.0
+    seconds: float = 0.0
+
+
 class Trainer:
-    """One training run: network, optimizer and progress."""
+    """One training run: network, optimizer and progress.
+
+    ``after_batch`` is called after each batch of training and validation. At that moment, and after
+    an evaluation, ``state_dict`` and the network's hold all that the rest depends on, but for the
+    states of PyTorch's generators.
+    """
 
     def __init__(
         self,
@@ -78,9 +95,13 @@ class Trainer:
             network.model.compile(dynamic=True)
         self.optimizer = build_optimizer(network, settings)
         self.module = wrap_ddp(network, self.device)
-        self.epoch, self.step, self.skipped = 0, 0, 0
-        self.steps = settings.epochs * len(self._shuffle())
-        self.random = np.random.default_rng(seed)
+        self.position, self.step, self.skipped = Position(), 0, 0
+        per_epoch = count_batches(len(train), batch_size)
+        self.epochs = max_epochs(settings, len(train), per_epoch)
+        self.steps = self.epochs * per_epoch
+        self._epoch_random = self.random.bit_generator.state
+        self._started = perf_counter()
+        self.after_batch: Callable[[], None] = lambda: None
         disable = True if get_rank() else None
         self.bar = tqdm(total=self.steps, desc=title, unit="step", disable=disable, leave=False)
 
@@ -92,32 +113,69 @@ class Trainer:
 
         The first batch of a training has the longest document: running out of memory shows at once.
         """
+        self._epoch_random = self.random.bit_generator.state
         batches = self._shuffle()
-        if self.step == 0:
+        if self.position.epoch == 0:
             longest = int(np.argmax([self.train.lengths[indices].max() for indices in batches]))
             batches[0], batches[longest] = batches[longest], batches[0]
         cuts = np.linspace(0, len(batches), self.settings.evaluations_per_epoch + 1).round()
         return [batches[int(a) : int(b)] for a, b in pairwise(np.unique(cuts))]
 
-    def train_on(self, batches: list[np.ndarray], epoch: int) -> dict[str, float]:
-        """One optimizer step per batch; mean loss, throughput, learning rate and memory."""
-        start, documents, total = perf_counter(), 0, 0.0
-        self.epoch = epoch
+    def train_on(
+        self, batches: list[np.ndarray], position: Position | None = None
+    ) -> dict[str, float]:
+        """One optimizer step per batch; mean loss, steps so far, throughput, rate and memory.
+
+        ``position``: how many of the batches are done, and their sums.
+        """
+        self.position = done = position or Position()
+        start = perf_counter() - done.seconds
         self.module.train()
-        for indices in batches:
-            total += self._training_step(indices)
-            documents += len(indices)
+        for indices in batches[done.batches :]:
+            done.loss += self._training_step(indices)
+            done.documents += len(indices)
+            done.batches += 1
+            done.seconds = perf_counter() - start
             self.bar.update()
+            self.after_batch()
         return {
-            "train_loss": total / len(batches),
+            "train_loss": done.loss / len(batches),
+            "train_steps": self.step,
             "train_learning_rate": self.optimizer.param_groups[0]["lr"],
-            "train_documents_per_second": documents / (perf_counter() - start),
+            "train_documents_per_second": done.documents / done.seconds,
             "train_memory_gb": memory_in_use(self.device),
         }
 
+    def seconds(self) -> float:
+        """Seconds since the training began; the time between a kill and its resume is left out."""
+        return perf_counter() - self._started
+
+    def state_dict(self) -> dict[str, Any]:
+        """``progress`` (plain data), and the states of optimizer and gradient scaler."""
+        progress = {
+            "position": asdict(self.position),
+            "step": self.step,
+            "skipped": self.skipped,
+            "seconds": self.seconds(),
+            "epoch_random": self._epoch_random,
+        }
+        optimizer, scaler = self.optimizer.state_dict(), self.scaler.state_dict()
+        return {"progress": progress, "optimizer": optimizer, "scaler": scaler}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue where ``state_dict`` was taken; ``epoch_parts`` draws the epoch again."""
+        progress = state["progress"]
+        self.position = Position(**progress["position"])
+        self.step, self.skipped = progress["step"], progress["skipped"]
+        self._started = perf_counter() - progress["seconds"]
+        self.random.bit_generator.state = progress["epoch_random"]
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.scaler.load_state_dict(state["scaler"])
+        self.bar.update(self.step - self.bar.n)
+
     def _training_step(self, indices: np.ndarray) -> float:
         batch = self._to_device(self.train.batch(local_rows(indices)))
-        batch["context"]["epoch"] = self.epoch
+        batch["context"]["epoch"] = self.position.epoch
         if self.step < self.settings.soft_targets_from_step and "soft_targets" in batch["context"]:
             batch["context"]["soft_targets"] = None
         try:
@@ -181,6 +239,7 @@ class Trainer:
                     shape = (len(split), part.scores.shape[1])
                     scores = scores if len(scores) else np.empty(shape, dtype=np.float32)
                     scores[part.indices] = part.scores
+            self.after_batch()
         return scores, total / len(split)
 
     def _score(self, split: SplitDataset, indices: np.ndarray) -> ScoredBatch:
@@ -233,3 +292,18 @@ def learning_rate_factor(settings: TrainingSettings, step: int, steps: int) -> f
     if settings.schedule == "linear":
         return 1 - progress
     return (1 + cos(pi * progress)) / 2 if settings.schedule == "cosine" else 1.0
+
+
+def max_epochs(settings: TrainingSettings, documents: int, steps_per_epoch: int) -> int:
+    """The maximum of epochs: the recipe's, and more for a loss whose batches are larger.
+
+    Such a loss has fewer steps in as many epochs. It gets more of them until it has ``min_steps``
+    steps, or as many as the recipe's batch size gives.
+
+    >>> from types import SimpleNamespace
+    >>> settings = SimpleNamespace(epochs=300, batch_size=32, min_steps=3000)
+    >>> max_epochs(settings, 640, 20), max_epochs(settings, 640, 2)
+    (300, 1500)
+    """
+    usual = settings.epochs * count_batches(documents, min(settings.batch_size, documents))
+    return max(settings.epochs, ceil(min(settings.min_steps, usual) / steps_per_epoch))

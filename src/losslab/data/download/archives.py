@@ -9,6 +9,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -19,8 +20,6 @@ SINGLE: dict[str, Callable[[Path], Any]] = {
 }
 """Formats of a single compressed file."""
 TARS = (".tar", ".tgz", ".txz", *(f".tar{suffix}" for suffix in SINGLE))
-LIMIT = 16 * 2**30
-"""Maximal extracted size in bytes; the largest dataset takes 5 GB."""
 BROKEN = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -32,6 +31,31 @@ BROKEN = (
     RuntimeError,  # zipfile: password
 )
 LITTER = ("__MACOSX", ".DS_Store")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an archive may hold; the defaults leave room beyond the largest dataset.
+
+    Attributes:
+        size: bytes extracted; the largest dataset takes 5 GB.
+        members: files and folders; the largest dataset has 100,000.
+        ratio: bytes extracted per byte of the archive, above ``always_allowed``.
+        always_allowed: bytes that any archive may extract to; small ones compress well by chance.
+    """
+
+    size: int = 16 * 2**30
+    members: int = 1_000_000
+    ratio: float = 200.0
+    always_allowed: int = 100 * 2**20
+
+    def allowed_size(self, archive: Path) -> int:
+        """Bytes that this archive may extract to."""
+        compressed = archive.stat().st_size
+        return min(self.size, max(self.always_allowed, int(self.ratio * compressed)))
+
+
+LIMITS = Limits()
 
 
 class ArchiveError(Exception):
@@ -54,17 +78,21 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith((".zip", *TARS, *SINGLE))
 
 
-def unpack(archive: Path, folder: Path, limit: int = LIMIT) -> Path:
+def unpack(archive: Path, folder: Path, limits: Limits = LIMITS) -> Path:
     """Extract into the new ``folder``; returns it, or the single top-level folder in it.
 
     Raises:
-        ArchiveError: a member is outside the folder, a link or a device, the extracted size exceeds
-            ``limit``, or the archive is corrupt; ``folder`` is then incomplete.
+        ArchiveError: a member is outside the folder, a link or a device, the content exceeds
+            ``limits``, or the archive is corrupt; ``folder`` is then incomplete.
     """
     folder.mkdir(parents=True)
-    remaining = limit
+    remaining = limits.allowed_size(archive)
     try:
-        for member in _members(archive):
+        for number, member in enumerate(_members(archive), 1):
+            if number > limits.members:
+                raise ArchiveError(
+                    f"the archive is refused: it has more than {limits.members:,} members"
+                )
             remaining -= _write(member, folder, remaining)
     except (*BROKEN, OSError) as error:
         if isinstance(error, OSError) and error.errno:  # a disk error
@@ -119,7 +147,9 @@ def _write(member: Member, folder: Path, limit: int) -> int:
     with member.open() as source, path.open("wb") as target:
         while chunk := source.read(2**18):
             if target.tell() + len(chunk) > limit:
-                raise ArchiveError(_refused(member.name, "makes it larger than the limit"))
+                raise ArchiveError(
+                    _refused(member.name, "makes it larger than the limit of its size or ratio")
+                )
             target.write(chunk)
         return target.tell()
 

@@ -14,7 +14,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from losslab.data.download.archives import ArchiveError, is_archive, merge, unpack
+from losslab.data.download.archives import ArchiveError, Limits, is_archive, merge, unpack
+from losslab.data.download.checksums import check_repacked, report_unchecked
 from losslab.data.download.origins import (
     ByHandError,
     Downloads,
@@ -25,6 +26,7 @@ from losslab.data.download.origins import (
 from losslab.data.download.raw_folder import has_files, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.errors import FetchError
+from losslab.temporary import sync, sync_tree, write_text
 
 __all__ = ["ByHandError", "FetchOptions", "fetch"]
 
@@ -52,8 +54,13 @@ def fetch(
     with _translate_errors(dataset), _working_folder(folder, clean=force) as work:
         mirrored = from_mirror(dataset, options, work / DOWNLOADS)
         downloads, origin = mirrored or from_publisher(dataset, folder, options, work / DOWNLOADS)
-        files = _raw_files(downloads, work, options.limit)
-        origin_file(folder).write_text(json.dumps(asdict(origin), indent=2), encoding="utf-8")
+        files = _raw_files(downloads, work, options.limits)
+        if mirrored and not origin.sample:
+            origin.checked.extend(check_repacked(dataset, files))
+        if mirrored:
+            report_unchecked(dataset, next(iter(origin.sha256)), files, origin.checked)
+        sync_tree(files)
+        write_text(origin_file(folder), json.dumps(asdict(origin), indent=2))
         _install(files, folder)
         shutil.rmtree(work / DOWNLOADS, ignore_errors=True)
     return folder
@@ -100,7 +107,7 @@ def _clean_up(work: Path, *, keep_downloads: bool = True) -> None:
             shutil.rmtree(path)
 
 
-def _raw_files(downloads: Downloads, work: Path, limit: int) -> Path:
+def _raw_files(downloads: Downloads, work: Path, limits: Limits) -> Path:
     """A folder of the files and the archives' contents; a corrupt download is deleted."""
     files = work / "files"
     files.mkdir()
@@ -109,7 +116,7 @@ def _raw_files(downloads: Downloads, work: Path, limit: int) -> Path:
             shutil.copy(download, files)
             continue
         try:
-            merge(unpack(download, work / "unpacked", limit), files, subfolder)
+            merge(unpack(download, work / "unpacked", limits), files, subfolder)
         except ArchiveError:
             if work in download.parents:  # to be downloaded again
                 download.unlink()
@@ -127,6 +134,7 @@ def _install(files: Path, folder: Path) -> None:
     except BaseException:
         _restore(folder, files.parent)
         raise
+    sync(folder.parent)
 
 
 def _restore(folder: Path, work: Path) -> None:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from losslab.data.download.archives import LIMIT
+from losslab.data.download.archives import LIMITS, Limits
+from losslab.data.download.checksums import SUMS_FILE, check_sha256, parse_sums, sha256_of
 from losslab.data.download.raw_folder import advice
 from losslab.data.download.sources import SOURCES, Download
 from losslab.errors import FetchError
@@ -25,14 +26,14 @@ class FetchOptions:
         mirror: a folder or URL of ``<dataset>.tar.xz`` and ``samples/<dataset>.tar.xz``.
         timeout: of connection and read, in seconds.
         retries: after the first failure.
-        limit: maximal extracted size of an archive in bytes.
+        limits: of an archive's content.
         progress: show a progress bar.
     """
 
     mirror: str | None = None
     timeout: float = 30.0
     retries: int = 3
-    limit: int = LIMIT
+    limits: Limits = LIMITS
     progress: bool = False
 
     def download(self, file: Download, folder: Path) -> Path:
@@ -46,11 +47,15 @@ class FetchOptions:
 
 @dataclass(frozen=True)
 class Origin:
-    """Origin of a dataset's raw files, kept as ``<dataset>.origin.json``."""
+    """Origin of a dataset's raw files, kept as ``<dataset>.origin.json``.
+
+    ``checked``: the files whose sha256 was compared with a known one.
+    """
 
     source: str
     sample: bool
     sha256: dict[str, str]
+    checked: list[str]
 
 
 Downloads = dict[Path, str]
@@ -60,39 +65,60 @@ Downloads = dict[Path, str]
 def from_mirror(
     dataset: str, options: FetchOptions, downloads: Path
 ) -> tuple[Downloads, Origin] | None:
-    """The mirror's archive, complete or else a sample; None without either."""
+    """The mirror's archive, complete or else a sample; None without either.
+
+    Raises:
+        FetchError: an archive that the mirror's SHA256SUMS lists has another sha256.
+    """
     if not options.mirror:
         return None
+    sums = _mirror_sums(options, downloads)
     for sample in (False, True):
-        address = f"{options.mirror.rstrip('/')}/{'samples/' * sample}{dataset}.tar.xz"
-        archive = _archive_at(address, options, downloads / ("sample" if sample else "complete"))
+        name = f"{'samples/' * sample}{dataset}.tar.xz"
+        folder = downloads / ("sample" if sample else "complete")
+        archive = _mirror_file(name, options, folder, sums.get(name))
         if archive:
+            address = f"{str(options.mirror).rstrip('/')}/{name}"
             if sample:
                 logger.warning(
                     "%s: %s is a SAMPLE in the true format, too few rows for a result",
                     dataset,
                     address,
                 )
-            return {archive: ""}, Origin(address, sample, _hashes([archive]))
+            checked = [archive.name] if name in sums else []
+            return {archive: ""}, Origin(address, sample, _hashes([archive]), checked)
     logger.info("%s: not in the mirror %s, fetching from the publisher", dataset, options.mirror)
     return None
 
 
-def _archive_at(address: str, options: FetchOptions, folder: Path) -> Path | None:
+def _mirror_sums(options: FetchOptions, downloads: Path) -> dict[str, str]:
+    """The mirror's own sha256 of its archives, where it has a list."""
+    (downloads / SUMS_FILE).unlink(missing_ok=True)  # of an earlier fetch
+    file = _mirror_file(SUMS_FILE, options, downloads)
+    return parse_sums(file.read_text(encoding="utf-8", errors="replace")) if file else {}
+
+
+def _mirror_file(
+    name: str, options: FetchOptions, folder: Path, sha256: str | None = None
+) -> Path | None:
+    """A file of the mirror, checked where its sha256 is given; None if there is none."""
     from losslab.data.download.http import NotThereError
 
-    if not address.startswith(("http://", "https://")):
-        _check_mirror(Path(str(options.mirror)))
-        return Path(address) if Path(address).is_file() else None
-    try:
-        return options.download(Download(address.rpartition("/")[2], (address,)), folder)
-    except NotThereError:
+    mirror = str(options.mirror).rstrip("/")
+    if mirror.startswith(("http://", "https://")):
+        file = Download(name.rpartition("/")[2], (f"{mirror}/{name}",), sha256)
+        try:
+            return options.download(file, folder)
+        except NotThereError:
+            return None
+    if not Path(mirror).is_dir():
+        raise FetchError(f"LOSSLAB_MIRROR is {mirror}, which is not a folder; correct or unset it")
+    path = Path(mirror, name)
+    if not path.is_file():
         return None
-
-
-def _check_mirror(folder: Path) -> None:
-    if not folder.is_dir():
-        raise FetchError(f"LOSSLAB_MIRROR is {folder}, which is not a folder; correct or unset it")
+    if sha256:
+        check_sha256(path, sha256, str(path))
+    return path
 
 
 def from_publisher(
@@ -109,11 +135,15 @@ def from_publisher(
     hashes = _hashes(files)
     for file in downloadable:
         if file.sha256 is None:
-            logger.info("%s: sha256 of %s: %s", dataset, file.name, hashes[file.name])
-    return files, Origin("; ".join(d.addresses[0] for d in downloadable), False, hashes)
+            logger.info(
+                "%s: %s was not checked, no sha256 of it is known; it has %s",
+                dataset,
+                file.name,
+                hashes[file.name],
+            )
+    checked = [file.name for file in downloadable if file.sha256]
+    return files, Origin("; ".join(d.addresses[0] for d in downloadable), False, hashes, checked)
 
 
 def _hashes(files: Iterable[Path]) -> dict[str, str]:
-    import pooch
-
-    return {file.name: pooch.file_hash(str(file)) for file in files}
+    return {file.name: sha256_of(file) for file in files}

@@ -92,7 +92,7 @@ def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
         )
         for argument in arguments
     }
-    strict = ConfigDict(extra="forbid", frozen=True)
+    strict = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
     return create_model(f"Options of {reader.__name__}", __config__=strict, **fields)
 
 

@@ -22,7 +22,7 @@ NOISE_WORDS = 500
 MAX_PROBABILITY = 0.9
 SYLLABLES = [consonant + vowel for consonant in "bdfgklmnprstvz" for vowel in "aeiou"]
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
 
 
 def read_simulated(
@@ -30,12 +30,12 @@ def read_simulated(
     *,
     documents: Count = 1000,
     labels: Count = 50,
-    words: Count = 40,
-    cardinality: Annotated[float, Field(gt=0)] = 3.0,
-    skew: Annotated[float, Field(ge=0)] = 1.0,
+    words: Annotated[int, Field(ge=1, le=100_000)] = 40,
+    cardinality: Annotated[float, Field(gt=0, le=10_000_000)] = 3.0,
+    skew: Annotated[float, Field(ge=0, le=10)] = 1.0,
     cooccurrence: Annotated[float, Field(gt=0, le=1)] = 0.5,
     noise: Annotated[float, Field(ge=0, lt=1)] = 0.5,
-    seed: Annotated[int, Field(ge=0)] = 0,
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0,
 ) -> Corpus:
     """Simulate a corpus.
 

@@ -16,6 +16,7 @@ from losslab.data import (
 )
 from losslab.data.corpus import check_one_label
 from losslab.data.corpus_summary import examine_splits, summary_lines, tabulate_corpus
+from losslab.data.download.raw_folder import is_sample
 from losslab.data.fingerprint import fingerprint_data
 from losslab.data.readers import READERS
 from losslab.data.undersample import undersample
@@ -32,7 +33,7 @@ def parse_corpus(
     The documents come last: they are validated when saved, and the others are there to see by then.
     """
     corpus = READERS[reader or dataset](raw_files, **options)
-    notes = corpus.summary()
+    notes = {**corpus.summary(), "sample": is_sample(raw_files)}
     logger.info(
         "%s: %s",
         dataset,
@@ -53,9 +54,7 @@ def split_documents(
 
     Too many rejected rows end the run here and not while parsing, so that they have been saved.
     """
-    check_rejected(
-        corpus_notes, limit=max_rejected, file="rejected_rows.csv of data/02_intermediate"
-    )
+    check_rejected(corpus_notes, limit=max_rejected, listed_in="the dataset rejected_rows")
     label_sets, dropped = drop_rare_labels(documents["labels"], min_label_frequency)
     kept = documents.assign(labels=label_sets) if dropped else documents
     splits = assign_splits(kept, **split.model_dump())
@@ -91,7 +90,7 @@ def describe_corpus(
     }
     for sentence in summary_lines(summary):
         logger.info(sentence)
-    read = {key: corpus_notes[key] for key in ("notes", "rejected", "excluded")}
+    read = {key: corpus_notes[key] for key in ("sample", "notes", "rejected", "excluded")}
     return tabulate_corpus(splits, label_matrix), {**read, **summary}
 
 

@@ -36,11 +36,15 @@ def score_training_documents(
 ) -> Arrays:
     """The baseline's logits of the training documents, and their rows."""
     from losslab.features.inputs import inputs_of
+    from losslab.training.job import seeds_of
     from losslab.training.network import predict_logits
+    from losslab.training.non_finite import require_finite
 
     network = _teacher(loss, recipe, model, features, label_statistics, task)
     rows = split_rows(splits, "train")
-    return {"rows": rows, "logits": predict_logits(network, inputs_of(features, rows))}
+    logits = predict_logits(network, inputs_of(features, rows))
+    seed = seeds_of(model)[0]
+    return {"rows": rows, "logits": require_finite(logits, loss.name, seed, "train")}
 
 
 def distil_labels(training_logits: Arrays) -> SoftLabels:

@@ -7,7 +7,9 @@ import pandas as pd
 from pydantic import BaseModel
 from scipy import sparse
 
+from losslab.data.fingerprint import fingerprint_data, hash_arrays
 from losslab.data.split import split_rows
+from losslab.errors import Failure, LosslabError
 from losslab.evaluation import (
     Predictions,
     analyse_errors,
@@ -16,9 +18,10 @@ from losslab.evaluation import (
     fingerprint,
     fit_decision_rules,
     predict,
+    refuse_other_scores,
 )
 from losslab.losses import LOSSES
-from losslab.parameters import LossSettings, ReportSettings, ThresholdGrid
+from losslab.parameters import BootstrapSettings, LossSettings, ThresholdGrid
 from losslab.pipelines.training.nodes import grid_values
 from losslab.supervision import group_indices
 
@@ -27,9 +30,9 @@ Results = dict[str, Any]
 """What a report needs of a loss: metrics, resamples, history, score curves, errors, predictions."""
 
 
-def record_conditions(data_fingerprint: dict[str, str], **parameters: Any) -> dict[str, Any]:
-    """What must be the same for losses that are compared: data and protocol."""
-    return {**_as_json(parameters), "data": data_fingerprint}
+def record_conditions(corpus_notes: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    """The protocol: what must be the same for losses that are compared."""
+    return {**_as_json(parameters), "sample": corpus_notes["sample"]}
 
 
 def fit_rules(
@@ -37,7 +40,7 @@ def fit_rules(
     scores: Arrays,
     label_matrix: sparse.csr_array,
     splits: pd.DataFrame,
-    grid: ThresholdGrid,
+    grid: ThresholdGrid | None,
     task: str,
     primary_rule: str,
 ) -> dict[str, Any]:
@@ -48,6 +51,7 @@ def fit_rules(
         scores,
         grid=None if candidates is None else np.array(candidates),
         task=task,
+        natural=LOSSES[loss.name].decision == "probability",
         primary_rule=primary_rule,
     )
 
@@ -60,17 +64,24 @@ def predict_labels(scores: Arrays, decision_rules: dict[str, Any]) -> Prediction
 def evaluate(
     loss: LossSettings,
     scores: Arrays,
+    scores_origin: dict[str, str],
     predictions: Predictions,
     decision_rules: dict[str, Any],
     history: pd.DataFrame,
     label_matrix: sparse.csr_array,
     splits: pd.DataFrame,
     label_statistics: dict[str, Any],
+    label_space: list[str],
     conditions: dict[str, Any],
-    report: ReportSettings,
+    bootstrap: BootstrapSettings,
 ) -> tuple[dict[str, Any], Arrays]:
-    """Metrics of the test split, by seed and over seeds, and those of its bootstrap resamples."""
-    bootstrap = report.model_dump(include={"resamples", "seed"})
+    """Metrics of the test split, by seed and over seeds, and those of its bootstrap resamples.
+
+    What is recorded of the data, and that scores and origin belong together, comes from the data at
+    hand; hashes of features and model are those that ``score`` took of what it read.
+    """
+    refuse_other_scores(loss.name, hash_arrays(scores), scores_origin)
+    resampling = bootstrap.model_dump(include={"resamples", "seed"})
     results, resamples = evaluate_loss(
         {name: label_matrix[split_rows(splits, name)] for name in ("validation", "test")},
         scores,
@@ -78,11 +89,21 @@ def evaluate(
         decision_rules,
         history,
         groups=group_indices(label_statistics["groups"]),
-        confidence=report.confidence,
-        **bootstrap,
+        confidence=bootstrap.confidence,
+        **resampling,
     )
-    recorded = {**conditions, "seeds": list(results["seeds"]), "resampling": bootstrap}
-    facts = {"options": loss.options, "conditions": recorded, "fingerprint": fingerprint(recorded)}
+    recorded = {
+        **conditions,
+        "data": fingerprint_data(splits, label_matrix, label_space),
+        "seeds": list(results["seeds"]),
+        "resampling": resampling,
+    }
+    facts = {
+        "options": loss.options,
+        "conditions": recorded,
+        "fingerprint": fingerprint(recorded),
+        "made_of": scores_origin,
+    }
     return {**results, **facts}, resamples
 
 
@@ -139,14 +160,18 @@ def collect_results(
     }
 
 
-def gather_family(**results: Results) -> dict[str, Results]:
-    """The results of a family of losses, by loss."""
+def gather_family(**results: Results | Failure) -> dict[str, Results | Failure]:
+    """The results of a family of losses, by loss; a failure in place of a loss that failed."""
     return results
 
 
-def gather_results(**families: dict[str, Results]) -> dict[str, Results]:
+def gather_results(**families: dict[str, Results | Failure]) -> dict[str, Results | Failure]:
     """The results of all losses, in the order of the table of losses."""
-    every = {loss: results for family in families.values() for loss, results in family.items()}
+    every: dict[str, Results | Failure] = {
+        loss: results for family in families.values() for loss, results in family.items()
+    }
+    if all(isinstance(results, Failure) for results in every.values()):
+        raise LosslabError("no loss was finished, so there is nothing to compare")
     return {loss: every[loss] for loss in LOSSES if loss in every}
 
 

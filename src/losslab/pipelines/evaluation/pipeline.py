@@ -4,20 +4,21 @@ from collections.abc import Sequence
 
 from kedro.pipeline import Node, Pipeline
 
+from losslab.errors import GATHERS
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.pipelines.evaluation import nodes
 
 
 def record_conditions() -> Pipeline:
-    """parameters, data fingerprint - conditions, the same for every loss."""
+    """parameters - conditions, the same for every loss."""
     return _group(
         "modelling",
         [
             Node(
                 nodes.record_conditions,
                 {
-                    "data_fingerprint": "data_fingerprint",
+                    "corpus_notes": "corpus_notes",
                     "dataset": "params:dataset",
                     "recipe": "params:recipe",
                     "task": "params:task",
@@ -73,25 +74,31 @@ def _prediction_nodes(name: str) -> list[Node]:
     ]
 
 
+def _evaluate(name: str) -> Node:
+    return Node(
+        nodes.evaluate,
+        {
+            "loss": f"params:{name}",
+            "scores": f"{name}_scores",
+            "scores_origin": f"{name}_scores_origin",
+            "predictions": f"{name}_predictions",
+            "decision_rules": f"{name}_decision_rules",
+            "history": f"{name}_history",
+            "label_matrix": "label_matrix",
+            "splits": "splits",
+            "label_statistics": "label_statistics",
+            "label_space": "label_space",
+            "conditions": "conditions",
+            "bootstrap": "params:bootstrap",
+        },
+        [f"{name}_metrics", f"{name}_resamples"],
+        name="evaluate",
+    )
+
+
 def _metric_nodes(name: str) -> list[Node]:
     return [
-        Node(
-            nodes.evaluate,
-            {
-                "loss": f"params:{name}",
-                "scores": f"{name}_scores",
-                "predictions": f"{name}_predictions",
-                "decision_rules": f"{name}_decision_rules",
-                "history": f"{name}_history",
-                "label_matrix": "label_matrix",
-                "splits": "splits",
-                "label_statistics": "label_statistics",
-                "conditions": "conditions",
-                "report": "params:report",
-            },
-            [f"{name}_metrics", f"{name}_resamples"],
-            name="evaluate",
-        ),
+        _evaluate(name),
         Node(
             nodes.find_errors,
             {
@@ -149,7 +156,7 @@ def _gather_family(family: str, losses: Sequence[str]) -> Pipeline:
         f"{family}_results",
         name="gather_family",
     )
-    return _group(f"modelling.{family}", [node], tags=["report"])
+    return _group(f"modelling.{family}", [node], tags=["report", GATHERS])
 
 
 def _gather(families: Sequence[str]) -> Pipeline:
@@ -159,7 +166,7 @@ def _gather(families: Sequence[str]) -> Pipeline:
         "results",
         name="gather_results",
     )
-    return _group("modelling", [node], tags=["report"])
+    return _group("modelling", [node], tags=["report", GATHERS])
 
 
 def _group(name: str, steps: list[Node], tags: Sequence[str] = ()) -> Pipeline:

@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
         [
             Node(
                 nodes.compute_features,
-                ["splits", "params:recipe"],
+                ["splits", "params:features"],
                 ["features", "tokenizer"],
                 name="compute_features",
             )

@@ -11,6 +11,7 @@ from scipy import sparse
 from losslab.data import SPLITS
 from losslab.data.corpus_summary import summary_lines, word_count
 from losslab.data.split import split_rows
+from losslab.errors import Failure
 from losslab.evaluation import (
     compare_with_reference,
     find_mismatches,
@@ -46,24 +47,30 @@ from losslab.reporting import (
     render_page,
     tabulate_label_scores,
     tabulate_rules,
+    untested_losses,
 )
 
 PACKAGES = ("losslab", "kedro", "torch")
 LENIENT = ("mask_label", "mask_element", "kwls")
 """Losses that treat similar labels leniently; their papers show single labels and documents."""
-Results = dict[str, dict[str, Any]]
-"""By loss: metrics, resamples, history, score curves, errors, predictions."""
+Results = dict[str, dict[str, Any] | Failure]
+"""By loss: metrics, resamples, history, score curves, errors, predictions; or why it failed."""
+
+
+def list_failures(results: Results) -> dict[str, str]:
+    """The losses that failed, and why."""
+    return {loss: each.reason for loss, each in results.items() if isinstance(each, Failure)}
 
 
 def compare_losses(
     results: Results, report: ReportSettings, data_fingerprint: dict[str, str]
 ) -> pd.DataFrame:
     """The comparison table, a row per loss; ``differs`` names other conditions than the reference's."""
-    metrics = _each("metrics", results)
+    metrics, reference = _each("metrics", results), _reference(results, report)
     refuse_other_data(metrics, data_fingerprint)
-    mismatches = find_mismatches(metrics, report.reference)
+    mismatches = find_mismatches(metrics, reference)
     if report.on_mismatch == "refuse":
-        refuse_mismatches(mismatches, report.reference)
+        refuse_mismatches(mismatches, reference)
     table = comparison_table(metrics)
     return table.assign(differs=[", ".join(mismatches.get(loss, ())) for loss in table["loss"]])
 
@@ -71,23 +78,24 @@ def compare_losses(
 def compare_uncertainty(
     results: Results, comparison: pd.DataFrame, report: ReportSettings
 ) -> dict[str, Any]:
-    """Bootstrap intervals, and paired differences to the reference of comparable losses."""
+    """Bootstrap intervals, and paired differences to the reference of losses that are tested."""
     losses = compare_with_reference(
         {loss: metrics["mean"] for loss, metrics in _each("metrics", results).items()},
         _each("resamples", results),
-        reference=report.reference,
+        reference=_reference(results, report),
         confidence=report.confidence,
-        unpaired=list(incomparable_losses(comparison)),
+        unpaired=untested_losses(comparison, _reference(results, report)),
     )
-    settings = report.model_dump(include={"reference", "resamples", "confidence", "seed"})
-    return {**settings, "losses": losses}
+    reference = _reference(results, report)
+    resampling = _each("metrics", results)[reference]["conditions"]["resampling"]
+    facts = {"reference": reference, **resampling, "confidence": report.confidence}
+    return {**facts, "losses": losses}
 
 
-def rank_losses(
-    comparison: pd.DataFrame, uncertainty: dict[str, Any], report: ReportSettings
-) -> pd.DataFrame:
+def rank_losses(comparison: pd.DataFrame, uncertainty: dict[str, Any]) -> pd.DataFrame:
     """Value, interval, rank and difference to the reference, by loss and metric."""
-    return build_standings(comparison, reference=report.reference, uncertainty=uncertainty)
+    reference = uncertainty["reference"]
+    return build_standings(comparison, reference=reference, uncertainty=uncertainty)
 
 
 def gather_tables(results: Results) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -110,13 +118,14 @@ def compare_labels(
 ) -> tuple[pd.DataFrame, go.Figure, go.Figure]:
     """F1 by label and loss; the reference against the best other loss; similar labels."""
     scores = tabulate_label_scores(_each("errors", results), label_table, label_space)
-    others = {report.reference, *incomparable_losses(comparison)}
-    best = next((loss for loss in comparison["loss"] if loss not in others), report.reference)
+    reference = _reference(results, report)
+    others = {reference, *incomparable_losses(comparison)}
+    best = next((loss for loss in comparison["loss"] if loss not in others), reference)
     ordered = scores.set_index("label").loc[label_space].reset_index()
-    first = {report.reference, *LENIENT}
+    first = {reference, *LENIENT}
     return (
         scores,
-        draw_label_scatter(scores, report.reference, best),
+        draw_label_scatter(scores, reference, best),
         draw_similar_labels(ordered, comparison["loss"].tolist(), label_groups, first),
     )
 
@@ -134,7 +143,7 @@ def list_disagreements(
         splits.iloc[rows],
         label_matrix[rows],
         _each("predictions", results),
-        reference=report.reference,
+        reference=_reference(results, report),
         labels=label_space,
     )
 
@@ -180,8 +189,8 @@ def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Fig
     )
 
 
-def describe_run() -> dict[str, Any]:
-    """Where the page comes from: command, commit, versions."""
+def describe_run(results: Any) -> dict[str, Any]:
+    """Where the page on ``results`` comes from: command, commit, versions."""
     from importlib.metadata import version
     from platform import python_version
 
@@ -208,6 +217,7 @@ def render_report(
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
     run_description: dict[str, Any],
+    failed_losses: dict[str, str],
     dataset: str,
     recipe: Recipe,
     report: ReportSettings,
@@ -221,15 +231,20 @@ def render_report(
         loss_facts(training_table, score_table),
         label_scores,
         figures,
-        report.reference,
+        _reference(results, report),
         f"{report.confidence:.0%} bootstrap interval over test documents",
         rule_table,
         _each("errors", results),
     )
     corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
-    page = {"soft labels and keywords, document by document": "../soft_labels/soft_labels.html"}
-    links = page if "kwls" in results else {}
-    about_run = RunPart(dataset, recipe.name, label_statistics, **run_description, links=links)
+    about_run = RunPart(
+        dataset,
+        recipe.name,
+        label_statistics,
+        **run_description,
+        soft_labels_page="kwls" in results,
+        failed=failed_losses,
+    )
     return render_page(about_results, corpus, about_run)
 
 
@@ -270,4 +285,10 @@ def compare_with_papers(reports: Path, corpora: Path) -> str:
 
 
 def _each(kind: str, results: Results) -> dict[str, Any]:
-    return {loss: parts[kind] for loss, parts in results.items()}
+    return {loss: each[kind] for loss, each in results.items() if not isinstance(each, Failure)}
+
+
+def _reference(results: Results, report: ReportSettings) -> str:
+    """The loss that others are compared with; the first that finished, if that one failed."""
+    finished = list(_each("metrics", results))
+    return report.reference if report.reference in finished or not finished else finished[0]

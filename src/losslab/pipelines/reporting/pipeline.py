@@ -57,6 +57,7 @@ def create_paper_tables() -> Pipeline:
 
 def _table_nodes() -> list[Node]:
     return [
+        Node(nodes.list_failures, "results", "failed_losses", name="list_failures"),
         Node(
             nodes.compare_losses,
             ["results", "params:report", "data_fingerprint"],
@@ -71,7 +72,7 @@ def _table_nodes() -> list[Node]:
         ),
         Node(
             nodes.rank_losses,
-            ["comparison", "uncertainty", "params:report"],
+            ["comparison", "uncertainty"],
             "standings",
             name="rank_losses",
         ),
@@ -139,7 +140,7 @@ def _figure_nodes() -> list[Node]:
 
 def _page_nodes() -> list[Node]:
     return [
-        Node(nodes.describe_run, None, "run_description", name="describe_run"),
+        Node(nodes.describe_run, "results", "run_description", name="describe_run"),
         Node(
             nodes.render_report,
             {
@@ -154,6 +155,7 @@ def _page_nodes() -> list[Node]:
                 "corpus_table": "corpus_table",
                 "corpus_summary": "corpus_summary",
                 "run_description": "run_description",
+                "failed_losses": "failed_losses",
                 "dataset": "params:dataset",
                 "recipe": "params:recipe",
                 "report": "params:report",

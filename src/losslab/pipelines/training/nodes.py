@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.data.fingerprint import hash_arrays
 from losslab.data.split import split_rows
 from losslab.evaluation import threshold_grid
 from losslab.losses import LOSSES
@@ -23,18 +24,20 @@ def train(
     splits: pd.DataFrame,
     label_space: list[str],
     label_statistics: dict[str, Any],
-    grid: ThresholdGrid,
+    grid: ThresholdGrid | None,
     select_by: str,
     task: str,
     seed: int,
     num_seeds: int,
     failures: Path,
+    checkpoints: Any = None,
     groups: Any = None,
     **context: Any,
 ) -> tuple[Arrays, pd.DataFrame]:
     """Fit the recipe's model once per seed: weights of the best epoch, metrics of each.
 
-    ``groups`` and ``context`` (masks, soft targets) are for losses that need them.
+    ``checkpoints`` (``Checkpoints``, which Kedro must not import torch for): a killed training
+    continues. ``groups`` and ``context`` (masks, soft targets) are for losses that need them.
     """
     from losslab.training.job import TrainingData, describe_job, run_seeds
 
@@ -50,12 +53,13 @@ def train(
     rows = {name: split_rows(splits, name) for name in ("train", "validation")}
     ids = splits["id"].to_numpy()
     data = TrainingData(features, label_matrix, **rows, ids=ids, groups=groups, context=context)
-    return run_seeds(job, data, range(seed, seed + num_seeds), failures / loss.name)
+    seeds = range(seed, seed + num_seeds)
+    return run_seeds(job, data, seeds, failures / loss.name, checkpoints)
 
 
-def grid_values(loss: LossSettings, grid: ThresholdGrid) -> tuple[float, ...] | None:
-    """The thresholds to try: a grid for probabilities, all there are for other scores."""
-    if LOSSES[loss.name].decision != "probability":
+def grid_values(loss: LossSettings, grid: ThresholdGrid | None) -> tuple[float, ...] | None:
+    """The thresholds to try; None for all there are, as always for scores that are no probabilities."""
+    if grid is None or LOSSES[loss.name].decision != "probability":
         return None
     return tuple(threshold_grid(**grid.model_dump()).tolist())
 
@@ -69,11 +73,12 @@ def score(
     label_statistics: dict[str, Any],
     task: str,
     groups: Any = None,
-) -> Arrays:
-    """Scores of validation and test: seeds x documents x labels."""
+) -> tuple[Arrays, dict[str, str]]:
+    """Scores of validation and test, seeds x documents x labels; hashes of what they come from."""
     from losslab.features.inputs import inputs_of
     from losslab.training.job import build_network, describe_job, seeds_of, weights_of
     from losslab.training.network import load_weights, predict_scores
+    from losslab.training.non_finite import require_finite
 
     job = describe_job(loss, recipe, label_statistics, task)
     network = build_network(job, features, groups)
@@ -81,10 +86,14 @@ def score(
     scores: Arrays = {"seeds": np.array(seeds)}
     for split in ("validation", "test"):
         inputs = inputs_of(features, split_rows(splits, split))
+        by_seed = [
+            predict_scores(load_weights(network, weights_of(model, seed)), inputs) for seed in seeds
+        ]
         scores[split] = np.stack(
             [
-                predict_scores(load_weights(network, weights_of(model, seed)), inputs)
-                for seed in seeds
+                require_finite(values, loss.name, seed, split)
+                for seed, values in zip(seeds, by_seed, strict=True)
             ]
         )
-    return scores
+    origin = {"features": features, "model": model, "scores": scores}
+    return scores, {name: hash_arrays(arrays) for name, arrays in origin.items()}

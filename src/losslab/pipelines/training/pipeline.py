@@ -24,45 +24,51 @@ def create_pipeline(loss: str) -> Pipeline:
     }
     groups = {"groups": extra["groups"]} if "groups" in extra else {}
     return Pipeline(
-        [
-            Node(
-                nodes.train,
-                {
-                    "loss": f"params:{name}",
-                    "recipe": "params:recipe",
-                    "features": "features",
-                    "label_matrix": "label_matrix",
-                    "splits": "splits",
-                    "label_space": "label_space",
-                    "label_statistics": "label_statistics",
-                    "grid": "params:threshold_grid",
-                    "select_by": "params:select_by",
-                    "task": "params:task",
-                    "seed": "params:seed",
-                    "num_seeds": "params:num_seeds",
-                    "failures": "failures",
-                    **extra,
-                },
-                [f"{name}_model", f"{name}_history"],
-                name="train",
-            ),
-            Node(
-                nodes.score,
-                {
-                    "loss": f"params:{name}",
-                    "recipe": "params:recipe",
-                    "model": f"{name}_model",
-                    "features": "features",
-                    "splits": "splits",
-                    "label_statistics": "label_statistics",
-                    "task": "params:task",
-                    **groups,
-                },
-                f"{name}_scores",
-                name="score",
-            ),
-        ],
+        [_train(name, extra), _score(name, groups)],
         namespace=f"modelling.{LOSSES[loss].family}.{name}",
         prefix_datasets_with_namespace=False,
         tags=[name, "training"],
+    )
+
+
+def _train(name: str, extra: dict[str, str]) -> Node:
+    return Node(
+        nodes.train,
+        {
+            "loss": f"params:{name}",
+            "recipe": "params:recipe",
+            "features": "features",
+            "label_matrix": "label_matrix",
+            "splits": "splits",
+            "label_space": "label_space",
+            "label_statistics": "label_statistics",
+            "grid": "params:threshold_grid",
+            "select_by": "params:select_by",
+            "task": "params:task",
+            "seed": "params:seed",
+            "num_seeds": "params:num_seeds",
+            "failures": "failures",
+            "checkpoints": "checkpoints",
+            **extra,
+        },
+        [f"{name}_model", f"{name}_history"],
+        name="train",
+    )
+
+
+def _score(name: str, groups: dict[str, str]) -> Node:
+    return Node(
+        nodes.score,
+        {
+            "loss": f"params:{name}",
+            "recipe": "params:recipe",
+            "model": f"{name}_model",
+            "features": "features",
+            "splits": "splits",
+            "label_statistics": "label_statistics",
+            "task": "params:task",
+            **groups,
+        },
+        [f"{name}_scores", f"{name}_scores_origin"],
+        name="score",
     )

@@ -70,7 +70,9 @@ if (copy) copy.addEventListener("click", async () => {
   await navigator.clipboard.writeText(document.getElementById("command").textContent);
   copy.textContent = "Copied";
 });
-// A page kept by version lies two folders below the one that is always the newest.
-if (location.pathname.includes("/report.html/")) {
-  for (const link of document.querySelectorAll("a[data-beside]")) link.setAttribute("href", `../../${link.getAttribute("href")}`);
+// Links are written for latest.html. A version lies two folders below it; a copy elsewhere has nothing beside it.
+const depth = /\/report\.html\/[^/]+\/report\.html$/.test(location.pathname) ? "../../" : "";
+for (const part of document.querySelectorAll("[data-beside]")) {
+  part.hidden = !depth && !location.pathname.endsWith("/latest.html");
+  for (const link of part.querySelectorAll("a")) link.setAttribute("href", depth + link.getAttribute("href"));
 }

@@ -1,0 +1,94 @@
+"""Prints the answer of a run: the table, and where to look further."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+from kedro.framework.hooks import hook_impl
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+from kedro.pipeline.node import Node
+
+from losslab.hooks.tracking import METRICS, Tracking, Wrapper
+
+NO_SUMMARY = "losslab.no_summary"
+"""Set in the ``meta`` of a command: its next run is a part of it, and prints no answer."""
+
+
+class Summary:
+    """Prints the metrics that a run saved as a table, and where to look further."""
+
+    def __init__(self, tracking: Tracking) -> None:
+        self._tracking = tracking
+        self._metrics: dict[str, dict[str, Any]] = {}
+        self._failed: dict[str, str] = {}
+        self._report_saved = False
+
+    @hook_impl(tryfirst=True)
+    def before_pipeline_run(self) -> None:
+        """Forget an earlier run of the same process."""
+        self._metrics, self._failed, self._report_saved = {}, {}, False
+
+    @hook_impl
+    def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
+        """Collect the metrics of each loss."""
+        if dataset_name in METRICS:
+            self._metrics[METRICS[dataset_name]] = data
+        elif dataset_name == "failed_losses":
+            self._failed = data
+        self._report_saved |= dataset_name == "report_page"
+
+    @hook_impl
+    def node_is_current(self, node: Node, catalog: DataCatalog) -> None:
+        """Collect the metrics of losses that an earlier run evaluated, too."""
+        for name in {*METRICS, "failed_losses", "report_page"} & set(node.outputs):
+            self.after_dataset_saved(name, catalog.load(name))
+
+    @hook_impl(wrapper=True, tryfirst=True)
+    def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> Wrapper:
+        """Print the table when all other hooks are done; nothing where no loss was evaluated."""
+        results = yield
+        command = click.get_current_context(silent=True)
+        if command is not None and command.meta.get(NO_SUMMARY):
+            return results
+        if "cross_validation_page" in pipeline.all_outputs():
+            self._print_folds(catalog)
+        elif self._metrics:
+            self._print(catalog)
+        return results
+
+    @hook_impl(wrapper=True, tryfirst=True)
+    def on_pipeline_error(self, catalog: DataCatalog) -> Wrapper:
+        """Print the table of what was finished, and what failed."""
+        results = yield
+        if self._report_saved:
+            self._print(catalog)
+        return results
+
+    def _print_folds(self, catalog: DataCatalog) -> None:
+        """The path of the page, then the table over folds."""
+        from losslab.reporting import folds_to_markdown
+
+        page: Any = catalog.get("cross_validation_page")
+        table = folds_to_markdown(
+            catalog.load("fold_comparison"), catalog.load("params:report").reference
+        )
+        runs = f"runs     {self._tracking.how_to_open()}"
+        click.echo("\n".join(["", f"report   {_relative(page.latest)}", "", table, "", runs, ""]))
+
+    def _print(self, catalog: DataCatalog) -> None:
+        from losslab.reporting import comparison_table, to_markdown
+
+        table = comparison_table(self._metrics)
+        lines = ["", to_markdown(table)]
+        lines += [f"| {loss} | failed: {reason} |" for loss, reason in self._failed.items()]
+        lines.append("")
+        page: Any = catalog.get("report_page")
+        if self._report_saved:
+            lines.append(f"report   {_relative(page.latest)}")
+        lines += [f"runs     {self._tracking.how_to_open()}", "DAG      kedro viz", ""]
+        click.echo("\n".join(lines))
+
+
+def _relative(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
