@@ -10,6 +10,7 @@ from losslab.evaluation import (
     fingerprint,
     refuse_mismatches,
     refuse_other_data,
+    refuse_other_scores,
 )
 
 
@@ -111,5 +112,7 @@ def test_losses_that_were_evaluated_on_other_documents_are_refused_by_name():
 def test_scores_of_another_model_are_refused():
     origin = {"features": "f", "model": "m", "scores": "s"}
     refuse_other_scores("db", "s", origin)
-    with pytest.raises(IncomparableError, match=r"db: the scores \(t\) are not those made by model m"):
+    with pytest.raises(
+        IncomparableError, match=r"db: the scores \(t\) are not those made by model m"
+    ):
         refuse_other_scores("db", "t", origin)
