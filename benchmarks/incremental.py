@@ -25,7 +25,7 @@ def main() -> None:
     words += [f"--losses={chosen.losses}"] if chosen.losses else []
     with TemporaryDirectory(prefix="losslab-incremental-") as folder:
         project = make_project(Path(folder) / "project")
-        full, told = run(project, "run", *words)
+        full, told = run(project, "run", "--verbose", *words)
         computed = told.count("Completed node")
         current = min(run(project, "run", *words)[0] for _ in range(2))
         start, _ = run(project, "registry", "list")

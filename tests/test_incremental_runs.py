@@ -24,7 +24,7 @@ from losslab.losses import LOSSES
 from losslab.runners import locked
 
 pytestmark = pytest.mark.slow
-RUN = ("run", "--env=test", "--losses=bce,db")
+RUN = ("run", "--verbose", "--env=test", "--losses=bce,db")
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +123,7 @@ def test_changed_code_of_a_loss_trains_that_loss_alone(project, tmp_path):
 
 def test_part_of_a_pipeline_with_other_parameters_upstream_is_refused(project, invoke):
     words = ("--params=recipes.probe.training.epochs=2", "--from-nodes=db_loss.score")
-    done = invoke("run", "--env=test", "--pipelines=db_loss", *words)
+    done = invoke("run", "--verbose", "--env=test", "--pipelines=db_loss", *words)
     assert done.exit_code == 1
     last = done.stderr.strip().splitlines()[-1]
     assert " was made with training.epochs 4, this run has 2: run the nodes before it" in last
@@ -174,7 +174,7 @@ def test_loss_that_raises_costs_the_others_nothing(project, invoke, monkeypatch)
         raise RuntimeError("an error of its own")
 
     monkeypatch.setattr(LOSSES["focal"], "compute", broken)
-    done = invoke("run", "--env=test", "--losses=bce,focal,zlpr")
+    done = invoke("run", "--verbose", "--env=test", "--losses=bce,focal,zlpr")
     check_failure(project, done, "RuntimeError: an error of its own")
 
 
@@ -183,7 +183,7 @@ def test_loss_that_turns_nan_costs_the_others_nothing(project, invoke, monkeypat
         return logits.sum() * float("nan")
 
     monkeypatch.setattr(LOSSES["focal"], "compute", nan)
-    done = invoke("run", "--env=test", "--losses=bce,focal,zlpr")
+    done = invoke("run", "--verbose", "--env=test", "--losses=bce,focal,zlpr")
     check_failure(project, done, "focal, seed 1, step 1: the loss is nan")
 
 
@@ -193,7 +193,7 @@ def test_only_loss_of_its_family_that_fails_costs_the_others_nothing(project, in
 
     monkeypatch.setattr(LOSSES["focal"], "compute", broken)
     words = ("--losses=focal,zlpr", "--params=report.reference=focal")
-    check_failure(project, invoke("run", "--env=test", *words), "an error of its own")
+    check_failure(project, invoke("run", "--verbose", "--env=test", *words), "an error of its own")
 
 
 def test_losses_taught_by_a_loss_that_failed_are_failed_in_mlflow_too(project, invoke, monkeypatch):
@@ -202,7 +202,7 @@ def test_losses_taught_by_a_loss_that_failed_are_failed_in_mlflow_too(project, i
 
     monkeypatch.setattr(LOSSES["bce"], "compute", broken)
     words = ("--fresh", "--losses=bce,ls_distill,zlpr")
-    assert invoke("run", "--env=test", *words).exit_code == 1
+    assert invoke("run", "--verbose", "--env=test", *words).exit_code == 1
     client = MlflowClient(f"sqlite:///{project}/mlflow.db")
     experiment = client.get_experiment_by_name("losslab").experiment_id
     newest_first = client.search_runs([experiment], "tags.loss != ''", max_results=3)
@@ -213,7 +213,9 @@ def test_losses_taught_by_a_loss_that_failed_are_failed_in_mlflow_too(project, i
 def test_part_of_a_pipeline_after_a_change_of_raw_files_is_refused(project, invoke):
     file = project / "data/01_raw/cwe/2000.csv"
     file.write_text(file.read_text().replace("Fault 7", "Fault seven"))
-    done = invoke("run", "--env=test", "--pipelines=db_loss", "--from-nodes=db_loss.train")
+    done = invoke(
+        "run", "--verbose", "--env=test", "--pipelines=db_loss", "--from-nodes=db_loss.train"
+    )
     assert done.exit_code == 1
     assert "was made of other raw_files" in done.stderr.strip().splitlines()[-1]
 
@@ -244,7 +246,7 @@ def check_failure(project, done, reason):
 def test_two_runs_at_once_keep_their_own_numbers(finished, tmp_path):
     """In random offsets, with different parameters, in one checkout."""
     options = {"one": "--params=db_loss.gamma=5", "two": "--params=recipes.probe.training.epochs=2"}
-    words = ("run", "--env=test", "--pipelines=db_loss")
+    words = ("run", "--verbose", "--env=test", "--pipelines=db_loss")
     alone = {}
     for name, option in options.items():
         folder = shutil.copytree(finished, tmp_path / name, symlinks=True)
@@ -271,7 +273,9 @@ def test_two_runs_at_once_keep_their_own_numbers(finished, tmp_path):
 
 def test_same_run_twice_at_once_computes_once(finished, tmp_path):
     folder = shutil.copytree(finished, tmp_path / "project", symlinks=True)
-    words = command("run", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=3")
+    words = command(
+        "run", "--verbose", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=3"
+    )
     processes = [
         subprocess.Popen(
             words,
@@ -292,14 +296,18 @@ def test_same_run_twice_at_once_computes_once(finished, tmp_path):
 
 def test_prune_removes_what_nothing_refers_to(project, invoke):
     assert (
-        invoke("run", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=1").exit_code
+        invoke(
+            "run", "--verbose", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=1"
+        ).exit_code
         == 0
     )
     told = invoke("prune", "--keep=1", "--dry-run").output
     assert told.startswith("would remove 0 of ")
     client = MlflowClient(f"sqlite:///{project}/mlflow.db")
     assert (
-        invoke("run", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=3").exit_code
+        invoke(
+            "run", "--verbose", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=3"
+        ).exit_code
         == 0
     )
     before = set((project / "data").rglob("*"))

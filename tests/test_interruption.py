@@ -15,7 +15,7 @@ ENDLESS = "--params=recipes.probe.training.epochs=100000,recipes.probe.training.
 def training(project: Path):
     """A run that never ends by itself, once it trains; it does not outlive the test."""
     process = subprocess.Popen(
-        command("run", "--env=test", "--pipelines=db_loss", ENDLESS),
+        command("run", "--verbose", "--env=test", "--pipelines=db_loss", ENDLESS),
         cwd=project,
         env=environment(),
         stderr=subprocess.PIPE,
@@ -49,7 +49,7 @@ def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, 
     training.kill()
     training.communicate(timeout=60)
     assert "RUNNING" in statuses(project).values()
-    done = invoke("run", "--env=test", "--pipelines=data")
+    done = invoke("run", "--verbose", "--env=test", "--pipelines=data")
     assert done.exit_code == 0, done.output
     assert statuses(project) == {
         "db_loss (cwe, probe)": "KILLED",
@@ -61,7 +61,7 @@ def test_run_killed_without_a_word_is_marked_by_the_next_one(project, training, 
 @pytest.mark.slow
 def test_non_finite_loss_stops_with_loss_seed_and_place_and_a_failed_run(project, invoke):
     wild = "--params=recipes.probe.training.learning_rate=1e38"
-    done = invoke("run", "--env=test", "--pipelines=focal_loss", wild)
+    done = invoke("run", "--verbose", "--env=test", "--pipelines=focal_loss", wild)
     assert done.exit_code == 1
     assert isinstance(done.exception, SystemExit)
     last = done.stderr.strip().splitlines()[-1]

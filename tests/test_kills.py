@@ -33,7 +33,7 @@ FILES = {
 
 
 def words(losses: str) -> tuple[str, ...]:
-    return ("run", "--env=test", f"--losses={losses}", f"--params={LONGER}")
+    return ("run", "--verbose", "--env=test", f"--losses={losses}", f"--params={LONGER}")
 
 
 class Undisturbed:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 EPOCHS = 400
 LONG = ",".join(f"recipes.probe.training.{name}={EPOCHS}" for name in ("epochs", "patience"))
-WORDS = ("run", "--env=test", "--pipelines=db_loss", "--seeds=2", f"--params={LONG}")
+WORDS = ("run", "--verbose", "--env=test", "--pipelines=db_loss", "--seeds=2", f"--params={LONG}")
 MODELS = "data/06_models/cwe/probe"
 METRICS = "data/08_reporting/cwe/probe/db_loss/metrics.json"
 OUTPUTS = (

@@ -37,12 +37,9 @@ PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git":
 """Packages whose name is not that of their module."""
 SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": "num_seeds"}
 """Options of ours, and the parameters they set."""
-FIXED: dict[str, Any] = {
-    "runner": "losslab.runners.IncrementalRunner",
-    "is_async": False,
-    "only_missing_outputs": False,
-}
+FIXED: dict[str, Any] = {"is_async": False, "only_missing_outputs": False}
 """Options of Kedro's that are not offered: the runner itself leaves out what is current."""
+RUNNER = "losslab.runners.IncrementalRunner"
 SELECTIONS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs")
 """Kedro's options that select a part of a pipeline, named as ``Pipeline.filter`` does."""
 NOT_BY_FOLD = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
@@ -94,7 +91,18 @@ OPTIONS: list[click.Parameter] = [
         ["--seeds"], type=click.IntRange(1), help="Train every loss with so many seeds: 1, 2, ..."
     ),
     click.Option(["--fresh"], is_flag=True, help="Compute everything again, current or not."),
-    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner_params"}),
+    click.Option(
+        ["--workers"],
+        type=click.IntRange(1),
+        help="Losses and seeds that are trained at a time; by default one per core or GPU.",
+    ),
+    click.Option(["--verbose"], is_flag=True, help="A line for every node and training."),
+    click.Option(
+        ["--runner"],
+        default=RUNNER,
+        help=f"{RUNNER}, or losslab.runners.RayRunner with --runner-params=address=...",
+    ),
+    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner"}),
 ]
 
 
@@ -115,7 +123,10 @@ def _run(options: dict[str, Any]) -> Any:
     from losslab.runners import locked
 
     options = _resolve_options(options)
-    runner_params = {"fresh": options.pop("fresh")}
+    if options.pop("verbose"):
+        logging.getLogger("losslab").setLevel(logging.DEBUG)
+    own = {name: options.pop(name) for name in ("fresh", "workers")}
+    runner_params = {**(options.pop("runner_params") or {}), **own}
     with locked(_project() / RUNS, str(os.getpid()), "kedro run"):
         return kedro_run.callback(**options, **FIXED, runner_params=runner_params)  # type: ignore[misc]
 
@@ -146,7 +157,7 @@ def _explain(options: dict[str, Any]) -> None:
     from kedro.framework.project import pipelines
     from kedro.framework.session import KedroSession
 
-    from losslab.runners import IncrementalRun
+    from losslab.runners import RunPlan
 
     options = _resolve_options(options)
     session = KedroSession.create(
@@ -163,9 +174,7 @@ def _explain(options: dict[str, Any]) -> None:
             **{name: options[name] or None for name in SELECTIONS},
             node_namespaces=options["namespaces"] or None,
         )
-        for group, state in (
-            IncrementalRun(pipeline, catalog, fresh=options["fresh"]).explain().items()
-        ):
+        for group, state in RunPlan(pipeline, catalog, fresh=options["fresh"]).explain().items():
             click.echo(f"{group}: {state}")
 
 

@@ -9,7 +9,7 @@ from kedro.pipeline import Node, Pipeline
 
 from losslab.datasets import JSONDataset
 from losslab.errors import GATHERS, FailedNodesError, Failure, LineageError
-from losslab.runners import IncrementalRun, IncrementalRunner
+from losslab.runners import IncrementalRunner, RunPlan
 
 CALLS = []
 
@@ -102,7 +102,7 @@ class Runs:
         return list(CALLS)
 
     def explain(self, pipeline=PIPELINE, **parameters):
-        return IncrementalRun(pipeline, self.catalog(**parameters)).explain()
+        return RunPlan(pipeline, self.catalog(**parameters)).explain()
 
     def load(self, name):
         return self.last.get(name).load()
@@ -316,8 +316,8 @@ def test_version_of_something_that_the_run_computes_is_refused(run):
     version = Version("2026-01-01T00.00.00.001Z", None)
     catalog["numbers"] = JSONDataset(filepath=str(run.folder / "numbers.json"), version=version)
     with pytest.raises(LineageError, match="--load-versions names numbers"):
-        IncrementalRun(PIPELINE, catalog)
-    IncrementalRun(PIPELINE.only_nodes("all.square.total"), catalog)
+        RunPlan(PIPELINE, catalog)
+    RunPlan(PIPELINE.only_nodes("all.square.total"), catalog)
 
 
 def test_what_was_never_saved_is_named(run):

@@ -133,7 +133,7 @@ def test_killed_server_misses_nothing_once_it_is_back(server, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("at_start", [True, False])
 def test_stopped_server_costs_a_command_at_most_30_s(server, project, at_start):
-    words = command("run", "--env=test", "--pipelines=bce_loss", "--params=seed=2")
+    words = command("run", "--verbose", "--env=test", "--pipelines=bce_loss", "--params=seed=2")
     options = {"cwd": project, "env": environment(MLFLOW_TRACKING_URI=server.url), "text": True}
     started = monotonic()
     subprocess.run(words, **options, check=True, capture_output=True)

@@ -273,6 +273,7 @@ def vouch_again(folder: Path) -> None:
 
 
 def test_kill_in_the_third_seed_keeps_the_first_two(rarely, caplog):
+    caplog.set_level("DEBUG", "losslab")
     job, data = probe_job("mask_label")
     with killed_at(5, seed=3):
         run_seeds(job, data, range(1, 4), checkpoints=rarely)

@@ -41,6 +41,11 @@ class Summary:
     @hook_impl
     def node_is_current(self, node: Node, catalog: DataCatalog) -> None:
         """Collect the metrics of losses that an earlier run evaluated, too."""
+        self.node_computed(node, catalog)
+
+    @hook_impl
+    def node_computed(self, node: Node, catalog: DataCatalog) -> None:
+        """Collect the metrics of losses that a worker evaluated."""
         for name in {*METRICS, "failed_losses", "report_page"} & set(node.outputs):
             self.after_dataset_saved(name, catalog.load(name))
 

@@ -160,8 +160,16 @@ class Tracking:
         if self._runs is None:
             return
         self._log_params({name: catalog.load(name) for name in node.inputs if _is_parameter(name)})
+        self._mirror_outputs(node, catalog, current=True)
+
+    @hook_impl
+    def node_computed(self, node: Node, catalog: DataCatalog) -> None:
+        """Mirror results that a worker has saved."""
+        self._mirror_outputs(node, catalog, current=False)
+
+    def _mirror_outputs(self, node: Node, catalog: DataCatalog, *, current: bool) -> None:
         for name in {*METRICS, *ARTIFACTS, "label_statistics"} & set(node.outputs):
-            self.mirror(name, catalog.load(name), current=True)
+            self.mirror(name, catalog.load(name), current=current)
 
     @hook_impl(wrapper=True)
     def after_pipeline_run(self) -> Wrapper:

@@ -1,6 +1,7 @@
-"""Kedro runners of our own: only what changed is computed again."""
+"""Kedro runners of our own: only what changed is computed again, losses side by side."""
 
-from losslab.runners.incremental import IncrementalRun, IncrementalRunner
+from losslab.runners.incremental import IncrementalRunner
 from losslab.runners.locks import find_holders, locked
+from losslab.runners.plan import RunPlan
 
-__all__ = ["IncrementalRun", "IncrementalRunner", "find_holders", "locked"]
+__all__ = ["IncrementalRunner", "RunPlan", "find_holders", "locked"]

@@ -1,23 +1,23 @@
 """The incremental runner: a node is computed again only if its code, parameters or inputs changed.
 
-A run reads exactly the versions it wrote or chose. Losses are done depth first; a node that fails
-costs what depends on it, and nothing else.
+Losses are done depth first, side by side where there are workers; a node that fails costs what
+depends on it, and nothing else.
 """
 
-import errno
 import logging
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+import time
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import sha256
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from kedro.framework.hooks.markers import hook_spec
-from kedro.io import DataCatalog, MemoryDataset
+from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 from kedro.runner import SequentialRunner
@@ -25,22 +25,21 @@ from kedro.runner.task import Task
 
 from losslab.datasets.checked import Checked
 from losslab.datasets.folders import CheckpointsDataset
-from losslab.errors import GATHERS, FailedNodesError, Failure, LineageError, LosslabError
-from losslab.manifest import SHORT, BrokenFileError, Lineage, Provenance
-from losslab.runners.fingerprint import (
-    Record,
-    explain,
-    fingerprint,
-    flatten_parameters,
-    is_parameter,
-    load,
-    refuse_other_parameters,
-)
-from losslab.runners.locks import locked
+from losslab.errors import GATHERS, FailedNodesError, Failure, LosslabError
+from losslab.manifest import SHORT, Provenance
+from losslab.runners.fingerprint import is_parameter, load
+from losslab.runners.locks import RunLock
+from losslab.runners.plan import RunPlan, group_of
+from losslab.runners.processes import ProcessExecutor, default_workers, worker_resources
+from losslab.runners.progress import Progress
+from losslab.runners.tasks import NUM_SEEDS, Executor, NodeTask, Outcome, disk_error
 from losslab.tracking.provenance import describe_environment
+from losslab.training.events import publish
 
-DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-"""Errors that every further save would meet."""
+ELSEWHERE = frozenset({"training", "evaluation", "distillation"})
+"""Tags of nodes that workers compute: those of a single loss."""
+SECONDS_BETWEEN_LOCKS = 0.3
+"""Until a lock that another run holds is asked for again."""
 logger = logging.getLogger(__name__)
 
 
@@ -52,19 +51,30 @@ class RunnerSpecs:
         """The outputs of ``node`` are those of an earlier run."""
 
     @hook_spec
+    def node_computed(self, node: Node, catalog: DataCatalog) -> None:
+        """A worker has saved the outputs of ``node``; Kedro's dataset hooks are not called for it."""
+
+    @hook_spec
     def node_failed(self, node: Node, failure: Failure) -> None:
         """``node``, or a node it depends on, failed; the run goes on."""
 
 
 class IncrementalRunner(SequentialRunner):
-    """Runs what is not current; ``fresh``: everything."""
+    """Runs what is not current.
 
-    def __init__(self, is_async: bool = False, fresh: bool = False) -> None:
+    Args:
+        fresh: everything is computed again.
+        workers: losses and seeds at a time; None: as many as there are cores or GPUs for them.
+    """
+
+    def __init__(
+        self, is_async: bool = False, fresh: bool = False, workers: int | None = None
+    ) -> None:
         super().__init__(is_async=is_async)
-        self._fresh = fresh
+        self._fresh, self._workers = fresh, workers
 
     def __str__(self) -> str:
-        """Told to hooks as a sequential runner, which it is: Kedro-Viz tracks no others."""
+        """Told to hooks as a sequential runner: Kedro-Viz tracks no others."""
         return "<losslab's kedro.runner.sequential_runner.SequentialRunner object>"
 
     def _run(
@@ -76,132 +86,106 @@ class IncrementalRunner(SequentialRunner):
     ) -> None:
         if not hasattr(hook_manager.hook, "node_is_current"):
             hook_manager.add_hookspecs(RunnerSpecs)
-        run = IncrementalRun(pipeline, catalog, fresh=self._fresh)
-        for group, state in run.explain().items():
+        plan = RunPlan(pipeline, catalog, fresh=self._fresh)
+        stale = [node for node, reason in plan.stale_nodes() if reason]
+        for group, state in plan.explain().items():
             logger.info("%s: %s", group, state)
-        run.execute(hook_manager, run_id or "")
+        with closing(self._executor(plan, stale)) as executor, Progress(_losses(stale)) as progress:
+            Execution(plan, hook_manager, run_id or "", executor, progress).run()
+
+    def _executor(self, plan: RunPlan, stale: Sequence[Node]) -> Executor:
+        """Workers for the trainings to be done; none for a single one, which is done here."""
+        trainings = _count_trainings(plan, stale)
+        workers = 0
+        if trainings > 1:
+            training = load(plan.catalog, "params:recipe").training
+            workers = min(self._workers or default_workers(training), trainings)
+        if workers < 2:
+            return ProcessExecutor(0)
+        executor = ProcessExecutor(workers, **worker_resources(training, workers))
+        executor.start()
+        return executor
 
 
-class IncrementalRun:
-    """One run of a pipeline: what its datasets are made of, and which nodes are stale."""
+def _count_trainings(plan: RunPlan, stale: Sequence[Node]) -> int:
+    """How many networks have to be trained: losses times seeds."""
+    return sum(load(plan.catalog, NUM_SEEDS) for node in stale if NUM_SEEDS in node.inputs)
 
-    def __init__(self, pipeline: Pipeline, catalog: DataCatalog, *, fresh: bool = False) -> None:
-        self.pipeline, self.catalog, self.fresh = pipeline, catalog, fresh
-        self.order = depth_first(pipeline)
-        self.datasets: dict[str, Any] = {
-            name: catalog.get(name, fallback_to_runtime_pattern=True)
-            for name in pipeline.datasets()
-        }
+
+def _losses(stale: Sequence[Node]) -> Counter[str]:
+    """By loss that has to be trained or evaluated: how many of its nodes are stale."""
+    of_losses = (node for node in stale if {"training", "evaluation"} & node.tags)
+    return Counter(group_of(node) for node in of_losses if group_of(node) in node.tags)
+
+
+@dataclass(eq=False)
+class _Running:
+    """A node under way: its lock, and the tasks that it is done by."""
+
+    node: Node
+    made: Provenance
+    lock: RunLock
+    checkpoints: list[CheckpointsDataset]
+    tasks: deque[NodeTask]
+    under_way: int = 0
+    error: Exception | None = None
+
+
+class Execution:
+    """One run of a plan, by this process and, where there is an executor, by workers."""
+
+    def __init__(
+        self,
+        plan: RunPlan,
+        hook_manager: Any,
+        run_id: str,
+        executor: Executor,
+        progress: Progress,
+    ) -> None:
+        self.plan, self.catalog, self.datasets = plan, plan.catalog, plan.datasets
+        self._hook, self._run_id = hook_manager.hook, run_id
+        self._hook_manager = hook_manager
+        self._executor, self._progress = executor, progress
         self.failures: dict[str, Failure] = {}
         self._errors: list[Exception] = []
         self._deferred: dict[str, Node] = {}
-        self._file_contents: dict[str, str | None] = {}
-        self._load_counts = Counter(chain.from_iterable(node.inputs for node in pipeline.nodes))
-        self._refuse_versions_of_outputs()
-        self.records = dict(self._choose_inputs())
+        self._stale: dict[Node, Provenance] = {}
+        self._locks: dict[Node, RunLock] = {}
+        self._running: list[_Running] = []
+        self._tasks: dict[int, _Running] = {}
+        self._keys = count()
+        nodes = plan.pipeline.nodes
+        self._pending = {name for node in nodes for name in node.outputs}
+        self._load_counts = Counter(chain.from_iterable(node.inputs for node in nodes))
 
-    def explain(self) -> dict[str, str]:
-        """By stage and loss: ``current``, or ``stale:`` and why."""
-        groups: dict[str, list[str]] = {}
-        for node, reason in self._plan():
-            groups.setdefault((node.namespace or node.name).split(".")[-1], []).append(reason)
-        return {group: _summarise(reasons) for group, reasons in groups.items()}
-
-    def execute(self, hook_manager: Any, run_id: str) -> None:
+    def run(self) -> None:
         """Compute what is stale; raise at the end if something failed."""
-        self._hooks, self._run_id = hook_manager, run_id
-        for node in self.order:
-            self._handle(node)
+        todo = self.plan.order
+        try:
+            while todo or self._running:
+                left = [node for node in todo if not (self._is_ready(node) and self._handle(node))]
+                if self._running:
+                    self._receive(SECONDS_BETWEEN_LOCKS if self._locks else None)
+                elif len(left) == len(todo):  # another run has the locks
+                    time.sleep(SECONDS_BETWEEN_LOCKS)
+                todo = left
+        finally:
+            for running in self._running:
+                running.lock.release()
         self._raise_failures()
 
-    def _plan(self) -> Iterator[tuple[Node, str]]:
-        """Every node that saves something, with the reason why it is stale, or ``""``."""
-        records, again = dict(self.records), set[str]()
-        for node in self.order:
-            reason = next(
-                (f"input {name} is computed again" for name in node.inputs if name in again), ""
-            )
-            if not reason:
-                made = self._fingerprint(node, records)
-                version = None if self.fresh else self._current_version(node, made)
-                if version is None and self._saved(node):
-                    reason = "--fresh" if self.fresh else self._why_stale(node, made)
-                else:
-                    records |= self._records(node, made, version)
-            again |= set(node.outputs) if reason else set()
-            if self._saved(node):
-                yield node, reason
+    def _is_ready(self, node: Node) -> bool:
+        return not self._pending & set(node.inputs)
 
-    def _why_stale(self, node: Node, made: Provenance) -> str:
-        for name in self._saved(node):
-            dataset: Checked = self.datasets[name]
-            versions = dataset.versions()
-            if not versions:
-                return f"{name} is missing"
-            try:
-                old = dataset.verified(versions[0]).provenance
-            except BrokenFileError as error:
-                return str(error)
-        return explain(old, made)
-
-    def _refuse_versions_of_outputs(self) -> None:
-        """A version asked for by --load-versions must not be one that this run computes."""
-        for name in sorted(self.pipeline.all_outputs()):
-            dataset = self.datasets[name]
-            if isinstance(dataset, Checked) and dataset._version and dataset._version.load:
-                raise LineageError(
-                    f"--load-versions names {name}, which this run computes: leave its node out, "
-                    "for instance by --from-nodes"
-                )
-
-    def _choose_inputs(self) -> Iterator[tuple[str, Record]]:
-        """The datasets that no node of this run makes: those that verify and fit its parameters."""
-        parameters = flatten_parameters(load(self.catalog, "parameters"))
-        for name in sorted(self.pipeline.inputs()):
-            dataset = self.datasets[name]
-            if isinstance(dataset, Checked):
-                readers = [node for node in self.pipeline.nodes if name in node.inputs]
-                strict = any("report" not in node.tags for node in readers)
-                record = _choose(name, dataset, parameters, strict=strict)
-                self._refuse_other_files(name, record)
-                yield name, record
-            elif isinstance(dataset, MemoryDataset) and not is_parameter(name):
-                raise LineageError(
-                    f"{name} is kept in memory alone and needs the nodes before it: leave out "
-                    "--from-nodes (what is current is not computed again), or choose one loss by "
-                    "--pipelines=<loss>_loss"
-                )
-            elif (content := self._content_of_files(name)) is not None:
-                yield name, Record(content, Lineage())
-
-    def _refuse_other_files(self, name: str, record: Record) -> None:
-        """Raise LineageError if files that a dataset was made of have changed since."""
-        for origin, content in record.lineage.datasets.items():
-            if (self._content_of_files(origin) or content) != content:
-                raise LineageError(
-                    f"{name} was made of other {origin}, which have changed since: run the nodes "
-                    "before it as well"
-                )
-
-    def _content_of_files(self, name: str) -> str | None:
-        """A hash of files that are no dataset of a node: raw files of a corpus."""
-        if name not in self._file_contents:
-            dataset: Any = self.catalog.get(name) if name in self.catalog else None
-            found = dataset.fingerprint() if hasattr(dataset, "fingerprint") else None
-            self._file_contents[name] = found
-        return self._file_contents[name]
-
-    def _handle(self, node: Node) -> None:
+    def _handle(self, node: Node) -> bool:
+        """Do with a node what has to be done; False if it must wait."""
         failed = self._failed_input(node)
         if failed:
             self._fail(node, failed)
-        elif not self._saved(node):
-            with self._isolated(node):
-                self._defer(node)
-        else:
-            with self._isolated(node):
-                self._update(node)
-            SequentialRunner._release_datasets(node, self.catalog, self._load_counts, self.pipeline)
+            return True
+        with self._isolated(node):
+            return self._update(node) if self.plan.saved(node) else self._defer(node)
+        return True
 
     def _failed_input(self, node: Node) -> Failure | None:
         """A failure that keeps ``node`` from being computed."""
@@ -214,36 +198,69 @@ class IncrementalRun:
         """Note what goes wrong in a node, and go on; raise what would go wrong everywhere."""
         try:
             yield
-        except Exception as error:
-            if _is_fatal(error) or self._is_needed_by_all(node):
-                raise
-            self._errors.append(error)
-            self._fail(node, Failure(node.name, _reason(error)))
+        except Exception as error:  # noqa: BLE001 - a node may raise anything
+            self._fail_by_error(node, error)
 
-    def _defer(self, node: Node) -> None:
+    def _fail_by_error(self, node: Node, error: Exception) -> None:
+        if disk_error(error) or self._is_needed_by_all(node):
+            raise error
+        self._errors.append(error)
+        self._fail(node, Failure(node.name, _reason(error)))
+
+    def _defer(self, node: Node) -> bool:
         """Note what a node makes in memory; it is computed when a stale node asks for it."""
-        made = self._fingerprint(node, self.records)
-        self.records |= self._records(node, made)
+        self.plan.record(node, self.plan.fingerprint(node))
         self._deferred |= dict.fromkeys(node.outputs, node)
+        self._pending -= set(node.outputs)
+        return True
 
-    def _update(self, node: Node) -> None:
-        """Compute a node if it is stale, else take what an earlier run made."""
-        made = self._fingerprint(node, self.records)
-        if self.fresh or not self._adopt(node, made):
-            self._compute_deferred(node)
-            failed = self._failed_input(node)
-            if failed:
-                self._fail(node, failed)
-                return
-            self._compute(node, made)
-        self.records |= self._records(node, made)
+    def _update(self, node: Node) -> bool:
+        """Take what an earlier run made, or compute a node; False if it must wait."""
+        made = self._stale.get(node) or self.plan.fingerprint(node)
+        if node not in self._stale and not self.plan.fresh and self._adopt(node, made):
+            return self._done(node, made)
+        self._stale[node] = made
+        elsewhere = self._is_for_workers(node)
+        if elsewhere and not self._has_room():
+            return False
+        lock = self._locks.setdefault(node, self._lock(node, made))
+        if not lock.acquire():
+            return False
+        del self._locks[node]
+        if lock.waited and not self.plan.fresh and self._adopt(node, made):
+            lock.release()
+            return self._done(node, made)
+        made = replace(made, run={"id": self._run_id, **self._environment})
+        if elsewhere:
+            self._begin(node, made, lock)
+            return True
+        try:
+            return self._compute(node, made)
+        finally:
+            lock.release()
+
+    def _lock(self, node: Node, made: Provenance) -> RunLock:
+        folder = Path(self.datasets[self.plan.saved(node)[0]]._filepath)
+        return RunLock(folder, made.fingerprint[:SHORT], node.name)
+
+    def _is_for_workers(self, node: Node) -> bool:
+        """Whether workers compute ``node``: not what is made of data in memory."""
+        return (
+            self._executor.slots > 0
+            and bool(ELSEWHERE & node.tags)
+            and not set(node.inputs) & set(self._deferred)
+        )
+
+    def _has_room(self) -> bool:
+        waiting = any(running.tasks for running in self._running)
+        return not waiting and len(self._tasks) < self._executor.slots
 
     def _adopt(self, node: Node, made: Provenance) -> bool:
         """Take an earlier version; as a new one if it is not the newest, or has another upstream."""
-        version = self._current_version(node, made)
+        version = self.plan.current_version(node, made)
         if version is None:
             return False
-        outputs: list[Checked] = [self.datasets[name] for name in self._saved(node)]
+        outputs: list[Checked] = [self.datasets[name] for name in self.plan.saved(node)]
         same = all(
             each.versions()[0] == version
             and each.verified(version).provenance.lineage == made.lineage
@@ -251,33 +268,114 @@ class IncrementalRun:
         )
         for each in outputs:
             each.adopt(version, None if same else made.lineage)
-        self._hooks.hook.node_is_current(node=node, catalog=self.catalog)
+        self._hook.node_is_current(node=node, catalog=self.catalog)
         return True
 
-    def _compute(self, node: Node, made: Provenance) -> None:
-        saved = [self.datasets[name] for name in self._saved(node)]
-        with locked(Path(saved[0]._filepath), made.fingerprint[:SHORT], node.name) as waited:
-            if waited and not self.fresh and self._adopt(node, made):
-                return
-            made = replace(made, run={"id": self._run_id, **self._environment})
-            for dataset in saved:
-                dataset.provenance = made
-            with self._checkpoints(node, made):
-                self._run_task(node)
-        logger.info("Completed node: %s", node.name)
+    def _compute(self, node: Node, made: Provenance) -> bool:
+        """Compute a node in this process."""
+        self._compute_deferred(node)
+        failed = self._failed_input(node)
+        if failed:
+            self._fail(node, failed)
+            return True
+        for name in self.plan.saved(node):
+            self.datasets[name].provenance = made
+        checkpoints = self._checkpoints({name: self.datasets[name] for name in node.inputs}, made)
+        self._run_task(node)
+        return self._done(node, made, checkpoints)
 
-    @contextmanager
-    def _checkpoints(self, node: Node, made: Provenance) -> Iterator[None]:
-        """Give a node checkpoints of this very configuration; cleared when its outputs are saved."""
-        found = [self.datasets[name] for name in node.inputs]
-        checkpoints = [each for each in found if isinstance(each, CheckpointsDataset)]
-        for each in checkpoints:
-            each.key = f"{node.name.split('.')[-2]}-{made.fingerprint[:SHORT]}"
-            if self.fresh:
+    def _checkpoints(
+        self, datasets: Mapping[str, Any], made: Provenance
+    ) -> list[CheckpointsDataset]:
+        """Those among ``datasets``, set to the configuration that a node has."""
+        found = [each for each in datasets.values() if isinstance(each, CheckpointsDataset)]
+        for each in found:
+            each.key = f"{made.node.split('.')[-2]}-{made.fingerprint[:SHORT]}"
+            if self.plan.fresh:
                 each.load().clear()
-        yield
-        for each in checkpoints:
-            each.load().clear()
+        return found
+
+    def _begin(self, node: Node, made: Provenance, lock: RunLock) -> None:
+        """Hand a node to the workers; a training of several seeds seed by seed."""
+        values = {name: load(self.catalog, name) for name in node.inputs if is_parameter(name)}
+        names = {*node.inputs, *node.outputs} - set(values)
+        datasets = {name: copy(self.datasets[name]) for name in names}
+        for name in self.plan.saved(node):
+            datasets[name].provenance = made
+        checkpoints = self._checkpoints(datasets, made)
+        task = NodeTask(node, datasets, values)
+        running = _Running(node, made, lock, checkpoints, deque([*task.by_seed(), task]))
+        self._running.append(running)
+        self._hook.before_node_run(
+            node=node,
+            catalog=self.catalog,
+            inputs=dict(values),
+            is_async=False,
+            run_id=self._run_id,
+        )
+        self._progress.begin(group_of(node))
+        self._submit()
+
+    def _submit(self) -> None:
+        """Give tasks to idle workers; the one of all seeds when every seed is done."""
+        for running in self._running:
+            while running.tasks and len(self._tasks) < self._executor.slots:
+                if running.under_way and running.tasks[0].saves:
+                    break
+                key = next(self._keys)
+                self._tasks[key] = running
+                running.under_way += 1
+                self._executor.submit(key, running.tasks.popleft())
+
+    def _receive(self, timeout: float | None) -> None:
+        """Wait for messages of workers: events and log records pass through, outcomes count."""
+        for key, message in self._executor.messages(timeout):
+            if isinstance(message, logging.LogRecord):
+                logging.getLogger(message.name).handle(message)
+            elif isinstance(message, Outcome):
+                self._end_task(self._tasks.pop(key), message.error)
+            else:
+                publish(message)
+        self._submit()
+
+    def _end_task(self, running: _Running, error: Exception | None) -> None:
+        """Note the end of a task; after its last one, or an error, that of its node."""
+        running.under_way -= 1
+        if error is not None:
+            running.error = running.error or error
+            running.tasks.clear()
+        if running.under_way or running.tasks:
+            return
+        self._running.remove(running)
+        running.lock.release()
+        node, shown = running.node, {"node": running.node, "catalog": self.catalog}
+        if running.error is not None:
+            told = {"inputs": {}, "is_async": False, "run_id": self._run_id}
+            self._hook.on_node_error(error=running.error, **shown, **told)
+            self._fail_by_error(node, running.error)
+            return
+        for name in self.plan.saved(node):
+            self.datasets[name].pin(self.datasets[name].resolve_save_version() or "")
+        self._done(node, running.made, running.checkpoints)
+        told = {"inputs": {}, "outputs": {}, "is_async": False, "run_id": self._run_id}
+        self._hook.after_node_run(**shown, **told)
+        self._hook.node_computed(**shown)
+
+    def _done(
+        self, node: Node, made: Provenance, checkpoints: Sequence[CheckpointsDataset] | None = None
+    ) -> bool:
+        """Note what a node made; ``checkpoints``: it was computed, and needs them no more."""
+        self.plan.record(node, made)
+        self._pending -= set(node.outputs)
+        SequentialRunner._release_datasets(
+            node, self.catalog, self._load_counts, self.plan.pipeline
+        )
+        if checkpoints is not None:
+            for each in checkpoints:
+                each.load().clear()
+            logger.debug("Completed node: %s", node.name)
+            self._progress.complete(group_of(node))
+        return True
 
     def _compute_deferred(self, node: Node) -> None:
         """Compute what ``node`` needs and is kept in memory alone."""
@@ -290,13 +388,12 @@ class IncrementalRun:
                 with self._isolated(producer):
                     self._run_task(producer)
                 SequentialRunner._release_datasets(
-                    producer, self.catalog, self._load_counts, self.pipeline
+                    producer, self.catalog, self._load_counts, self.plan.pipeline
                 )
 
     def _run_task(self, node: Node) -> None:
-        Task(
-            node, self.catalog, is_async=False, hook_manager=self._hooks, run_id=self._run_id
-        ).execute()
+        hooks = self._hook_manager
+        Task(node, self.catalog, is_async=False, hook_manager=hooks, run_id=self._run_id).execute()
 
     def _fail(self, node: Node, failure: Failure) -> None:
         """Note that a node's outputs are not to be had; in memory the failure takes their place."""
@@ -307,19 +404,22 @@ class IncrementalRun:
                 dataset.mark_failed(failure)
             else:
                 dataset.save(failure)
-                self.records[name] = Record(_hash(failure.node, failure.reason), Lineage())
-        self._hooks.hook.node_failed(node=node, failure=failure)
+                self.plan.record_failure(name, failure)
+        self._pending -= set(node.outputs)
+        self._hook.node_failed(node=node, failure=failure)
+        self._progress.complete(group_of(node))
 
     def _is_needed_by_all(self, node: Node) -> bool:
         """Whether no training could be done without ``node``."""
-        trainings = {each for each in self.pipeline.nodes if "training" in each.tags}
-        downstream = self.pipeline.from_nodes(node.name).nodes
+        pipeline = self.plan.pipeline
+        trainings = {each for each in pipeline.nodes if "training" in each.tags}
+        downstream = pipeline.from_nodes(node.name).nodes
         return "." not in (node.namespace or "") and trainings <= set(downstream)
 
     def _raise_failures(self) -> None:
         if not self._errors:
             return
-        trained = [node for node in self.order if "training" in node.tags]
+        trained = [node for node in self.plan.order if "training" in node.tags]
         if len(self._errors) == 1 and all(
             set(node.outputs) & set(self.failures) for node in trained
         ):
@@ -329,106 +429,9 @@ class IncrementalRun:
             f"{'; '.join(told)}; everything that does not depend on it was finished"
         ) from self._errors[0]
 
-    def _saved(self, node: Node) -> list[str]:
-        """The outputs of a node that are files."""
-        return [name for name in node.outputs if isinstance(self.datasets[name], Checked)]
-
-    def _fingerprint(self, node: Node, records: dict[str, Record]) -> Provenance:
-        return fingerprint(node, self.catalog, records, gathers=GATHERS in node.tags)
-
-    def _current_version(self, node: Node, made: Provenance) -> str | None:
-        """The newest version in which all outputs of a node were made of the same and verify."""
-        outputs: list[Checked] = [self.datasets[name] for name in self._saved(node)]
-        for version in outputs[0].versions() if outputs else ():
-            try:
-                prints = {each.verified(version).provenance.fingerprint for each in outputs}
-            except BrokenFileError as error:
-                logger.warning("passed over: %s", error)
-            else:
-                if prints == {made.fingerprint}:
-                    return version
-        return None
-
-    def _records(
-        self, node: Node, made: Provenance, version: str | None = None
-    ) -> dict[str, Record]:
-        """A node's outputs, by default the pinned ones; of those in memory, what they are made of."""
-        contents = {name: _hash(made.fingerprint, name) for name in node.outputs}
-        for name in self._saved(node):
-            dataset: Checked = self.datasets[name]
-            chosen = dataset.resolve_load_version() if version is None else version
-            contents[name] = dataset.verified(chosen or "").sha256[:SHORT]
-        return {name: Record(content, made.lineage) for name, content in contents.items()}
-
     @cached_property
     def _environment(self) -> dict[str, Any]:
         return describe_environment(Path.cwd())
-
-
-def depth_first(pipeline: Pipeline) -> list[Node]:
-    """Nodes in an order in which one result is finished before the next is begun."""
-    producers = {name: node for node in pipeline.nodes for name in node.outputs}
-    consumed = {name for node in pipeline.nodes for name in node.inputs}
-    order: dict[Node, None] = {}
-
-    def visit(node: Node) -> None:
-        if node not in order:
-            for name in node.inputs:
-                if name in producers:
-                    visit(producers[name])
-            order[node] = None
-
-    for node in pipeline.nodes:
-        if not consumed & set(node.outputs):
-            visit(node)
-    return list(order)
-
-
-def _choose(name: str, dataset: Checked, parameters: dict[str, Any], *, strict: bool) -> Record:
-    """The newest version that verifies, pinned; if ``strict``, one made with the run's parameters."""
-    if dataset.failure:
-        raise LineageError(f"{name}: {dataset.failure}; run it again, or report on fewer --losses")
-    refusals: list[str] = []
-    for version in _candidates(dataset):
-        try:
-            manifest = dataset.verified(version)
-            refuse_other_parameters(name, manifest.provenance.lineage, parameters)
-        except BrokenFileError as error:
-            refusals.append(str(error))
-            continue
-        except LineageError as error:
-            refusals.append(str(error))
-            if strict:
-                continue
-        for refusal in dict.fromkeys(refusals):
-            if strict or name.endswith("_metrics"):
-                logger.warning("passed over: %s" if strict else "%s", refusal)
-        dataset.pin(version)
-        return Record(manifest.sha256[:SHORT], manifest.provenance.lineage)
-    advice = "run the pipeline that makes it, or report on fewer --losses"
-    raise LineageError(refusals[0] if refusals else f"no {name} was saved so far: {advice}")
-
-
-def _candidates(dataset: Checked) -> list[str]:
-    asked = dataset._version.load if dataset._version else None
-    return [str(asked)] if asked else dataset.versions()
-
-
-def _summarise(reasons: list[str]) -> str:
-    """The reason of a group: what changed itself, rather than what follows from that."""
-    stale = list(dict.fromkeys(reason for reason in reasons if reason))
-    causes = [reason for reason in stale if not reason.endswith("is computed again")]
-    named = list(dict.fromkeys(part for cause in causes for part in cause.split(", ")))
-    return f"stale: {', '.join(named[:3] or stale[:1])}" if stale else "current"
-
-
-def _is_fatal(error: BaseException | None) -> bool:
-    """Whether every further save would fail, too: a full or read-only disk."""
-    while error is not None:
-        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _reason(error: Exception) -> str:
@@ -436,7 +439,3 @@ def _reason(error: Exception) -> str:
         return str(error)
     logger.error("a node failed", exc_info=error)
     return f"{type(error).__name__}: {error}"
-
-
-def _hash(*parts: str) -> str:
-    return sha256("\n".join(parts).encode()).hexdigest()[:SHORT]

@@ -16,34 +16,55 @@ from losslab.errors import LosslabError
 logger = logging.getLogger(__name__)
 
 
-@contextmanager
-def locked(folder: Path, key: str, work: str) -> Iterator[bool]:
-    """Hold the lock ``key`` of ``folder``; tells whether another run held it before.
+class RunLock:
+    """The lock ``key`` of ``folder``, held while ``work`` is done.
 
     The system frees the lock of a process that dies.
+
+    Attributes:
+        waited: another run held it when it was first asked for.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LosslabError(f"{folder} cannot be written: {error.strerror}") from error
-    file = folder / f".{key}.lock"
-    owner = file.with_suffix(".owner")
-    lock = FileLock(file)
-    waited = False
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        waited = True
-        logger.info("%s: waiting for %s, which computes the same", work, _describe(owner))
-        lock.acquire()
-    try:
+
+    def __init__(self, folder: Path, key: str, work: str) -> None:
+        self._file = folder / f".{key}.lock"
+        self._owner = self._file.with_suffix(".owner")
+        self._lock, self._work = FileLock(self._file), work
+        self.waited = False
+
+    def acquire(self) -> bool:
+        """Take the lock; False, and once a line that says who has it, if another run does."""
+        folder = self._file.parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire(blocking=False)
+        except Timeout:
+            if not self.waited:
+                holder = _describe(self._owner)
+                logger.info("%s: waiting for %s, which computes the same", self._work, holder)
+            self.waited = True
+            return False
+        except OSError as error:
+            raise LosslabError(f"{folder} cannot be written: {error.strerror}") from error
         command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
-        owner.write_text(json.dumps({"process": os.getpid(), "command": command}))
-        yield waited
-    finally:
-        owner.unlink(missing_ok=True)
+        self._owner.write_text(json.dumps({"process": os.getpid(), "command": command}))
+        return True
+
+    def release(self) -> None:
+        """Give the lock back, and leave no file."""
+        self._owner.unlink(missing_ok=True)
         with suppress(OSError):
-            file.unlink()
+            self._file.unlink()
+        self._lock.release()
+
+
+@contextmanager
+def locked(folder: Path, key: str, work: str) -> Iterator[None]:
+    """Hold a lock that no other run asks for: it shows that ``work`` is under way."""
+    lock = RunLock(folder, key, work)
+    lock.acquire()
+    try:
+        yield
+    finally:
         lock.release()
 
 

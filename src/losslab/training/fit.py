@@ -84,7 +84,7 @@ def fit(
     if get_rank() == 0:
         publish(TrainingStarted(name, seed))
     size = choose_batch_size(settings, len(train), batchwise=batchwise)
-    logger.info("%s, seed %d: training starts, batches of %d", name, seed, size)
+    logger.debug("%s, seed %d: training starts, batches of %d", name, seed, size)
     torch.manual_seed(seed)
     network = make_network()
     torch.manual_seed(seed + get_rank())
@@ -138,7 +138,7 @@ def load_finished(checkpoints: TrainingCheckpoints, name: str, seed: int) -> Fit
         return None
     result = contents["result.json"]
     history = pd.DataFrame(result.pop("history"))
-    logger.info("%s, seed %d: was finished, is not trained again", name, seed)
+    logger.debug("%s, seed %d: was finished, is not trained again", name, seed)
     publish(TrainingStarted(name, seed))
     publish_history(name, seed, history.to_dict("records"))
     fitted = Fitted(contents["weights.safetensors"], history, **result)
@@ -148,7 +148,7 @@ def load_finished(checkpoints: TrainingCheckpoints, name: str, seed: int) -> Fit
 
 def _announce(name: str, seed: int, facts: dict[str, Any]) -> None:
     """Log and publish how a training ended."""
-    logger.info("%s, seed %d: %s", name, seed, describe_training(facts))
+    logger.debug("%s, seed %d: %s", name, seed, describe_training(facts))
     if facts["mark"]:
         logger.warning("%s, seed %d: %s", name, seed, facts["mark"])
     if get_rank() == 0:

@@ -1,0 +1,128 @@
+"""A node as a task: all that a worker, here or on another machine, needs to compute it."""
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from errno import EDQUOT, ENOSPC, EROFS
+from typing import Any, Protocol
+
+from kedro.io import DatasetError
+from kedro.pipeline.node import Node
+
+from losslab.errors import LosslabError, TrainingFailedError
+from losslab.training.events import Event, listening
+
+DISK_ERRORS = (ENOSPC, EDQUOT, EROFS)
+"""Errors that every further save would meet."""
+SEED, NUM_SEEDS = "params:seed", "params:num_seeds"
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class NodeTask:
+    """One node and its datasets, as they are pinned when the task is made.
+
+    Attributes:
+        datasets: what the node reads and writes, by name; outputs know their provenance.
+        values: inputs that are no files: parameters.
+        saves: whether outputs are saved. A seed of a training leaves its result with the
+            checkpoints, for the task of all seeds.
+    """
+
+    node: Node
+    datasets: dict[str, Any]
+    values: dict[str, Any] = field(default_factory=dict)
+    saves: bool = True
+
+    def run(self) -> None:
+        """Load inputs, compute, save outputs."""
+        inputs = {
+            name: self.values[name] if name in self.values else self.datasets[name].load()
+            for name in self.node.inputs
+        }
+        outputs = self.node.run(inputs)
+        for name, data in outputs.items() if self.saves else ():
+            self.datasets[name].save(data)
+
+    def by_seed(self) -> list["NodeTask"]:
+        """A task per seed, for a training of several; they can run side by side."""
+        first, number = self.values.get(SEED), self.values.get(NUM_SEEDS, 1)
+        if first is None or number < 2 or "checkpoints" not in self.node.inputs:
+            return []
+        return [
+            replace(self, values={**self.values, SEED: seed, NUM_SEEDS: 1}, saves=False)
+            for seed in range(first, first + number)
+        ]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a task ended; ``error`` is None if it was computed and saved."""
+
+    error: Exception | None = None
+
+
+Message = Event | logging.LogRecord | Outcome
+"""What a worker tells the process that runs the pipeline."""
+
+
+class Executor(Protocol):
+    """Runs tasks elsewhere, ``slots`` at a time."""
+
+    slots: int
+
+    def submit(self, key: int, task: NodeTask) -> None:
+        """Begin a task; its messages bear the key."""
+
+    def messages(self, timeout: float | None) -> Iterator[tuple[int, Message]]:
+        """Wait for messages; none where the timeout comes first."""
+
+    def close(self) -> None:
+        """End all workers; trainings under way save a checkpoint first."""
+
+
+def run_task(task: NodeTask, send: Any) -> Outcome:
+    """Run a task; its training events go to ``send``."""
+    try:
+        with listening(send):
+            task.run()
+    except Exception as error:
+        if not isinstance(error, LosslabError | DatasetError):
+            logger.error("%s failed", task.node.name, exc_info=error)
+        return Outcome(portable(error))
+    return Outcome()
+
+
+def portable(error: Exception) -> Exception:
+    """``error`` as another process can receive it: without its causes, of a class that is known."""
+    cause = disk_error(error)
+    if cause is not None:
+        return _DiskError(str(error), cause.errno or 0)
+    if isinstance(error, LosslabError | MemoryError):
+        return error
+    return TrainingFailedError(_reason(error))
+
+
+def _reason(error: Exception) -> str:
+    known = isinstance(error, LosslabError | DatasetError)
+    return str(error) if known else f"{type(error).__name__}: {error}"
+
+
+def disk_error(error: BaseException | None) -> OSError | None:
+    """The full or read-only disk behind an error, if there is one."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            return error
+        error = error.__cause__ or error.__context__
+    return None
+
+
+class _DiskError(LosslabError, OSError):
+    """A save that failed in a worker because of the disk."""
+
+    def __init__(self, message: str, errno: int) -> None:
+        super().__init__(message)
+        self.errno = errno
+
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.errno)
