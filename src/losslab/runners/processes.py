@@ -140,10 +140,11 @@ def default_workers(training: TrainingSettings) -> int:
 
 
 def worker_resources(training: TrainingSettings, workers: int) -> dict[str, int]:
-    """CPU threads of each worker, and its GPUs."""
+    """CPU threads of each worker, and its GPUs; the threads of a recipe that takes all are kept."""
     import torch
 
-    share = max(1, torch.get_num_threads() // workers)
+    cores = torch.get_num_threads()
+    share = max(1, cores // workers) if training.threads else cores
     gpus = training.processes if torch.cuda.device_count() >= workers * training.processes else 0
     return {"threads": share, "gpus": gpus}
 

@@ -127,6 +127,7 @@ def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> Mod
         build_loss(job.loss.name, known, groups=groups, task=job.task, **job.loss.options),
         needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
         regularizers=job.recipe.training.regularizers,
+        threads=job.recipe.training.threads,
     )
 
 

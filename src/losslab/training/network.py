@@ -12,13 +12,15 @@ from losslab.features.inputs import Embeddings, Tokens, default_device, inputs_o
 from losslab.losses.base import Loss
 from losslab.models.text_model import TextModel
 from losslab.parameters import ModelSettings, RegularizerSettings
-from losslab.training.distributed import gather_rows
+from losslab.training.distributed import cpu_threads, gather_rows
 
 Inputs = Mapping[str, Tensor]
 
 
 class ModelWithLoss(nn.Module):
     """A model and its loss; the loss's parameters and random state belong to the state dict.
+
+    Inference takes ``threads`` CPU threads, None for all: results may differ in the last bit.
 
     In training mode regularizers are added: R-Drop (two dropout passes should agree) and virtual
     adversarial training (logits should not change under the worst small perturbation). With DDP,
@@ -32,9 +34,11 @@ class ModelWithLoss(nn.Module):
         *,
         needs_second_pass: bool = False,
         regularizers: RegularizerSettings,
+        threads: int | None = None,
     ) -> None:
         super().__init__()
         self.model = model
+        self.threads = threads
         self.loss = loss
         self.second_pass = needs_second_pass
         self.regularizers = regularizers
@@ -138,7 +142,7 @@ def _predict(
     device = default_device()
     model = network.eval().model.to(device)
     predictions = np.empty((0, 0))
-    with torch.inference_mode():
+    with torch.inference_mode(), cpu_threads(network.threads):
         for indices in scoring_batches(inputs.lengths):
             batch = {name: tensor.to(device) for name, tensor in inputs.batch(indices).items()}
             values = transform(model(**batch).cpu().double()).numpy()
