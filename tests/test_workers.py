@@ -108,13 +108,13 @@ def test_workers_of_a_killed_run_end_by_themselves(project):
 
 
 def test_loss_that_fails_in_a_worker_costs_the_others_nothing(alone, project, kedro):
-    bad = f"{LONGER},sbayes_f1_loss.step_size=1e30"
+    bad = f"{LONGER},sbayes_f1_loss.step_size=1e9"
     done = kedro(*WORDS, f"--params={bad}", "--workers=2")
     assert done.returncode != 0
     assert "Error: modelling.f1.sbayes_f1_loss.train: sbayes_f1, seed" in done.stderr
     assert "Traceback" not in done.stderr
     assert results_of(project, "bce") == results_of(alone, "bce")
-    assert statuses(project)["sbayes_f1 seed 1 (cwe, probe)"] == "FAILED"
+    assert statuses(project)["sbayes_f1_loss seed 1 (cwe, probe)"] == "FAILED"
 
 
 def results_of(project: Path, loss: str) -> object:

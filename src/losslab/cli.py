@@ -37,9 +37,12 @@ PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git":
 """Packages whose name is not that of their module."""
 SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": "num_seeds"}
 """Options of ours, and the parameters they set."""
-FIXED: dict[str, Any] = {"is_async": False, "only_missing_outputs": False}
+FIXED: dict[str, Any] = {
+    "runner": "losslab.runners.IncrementalRunner",
+    "is_async": False,
+    "only_missing_outputs": False,
+}
 """Options of Kedro's that are not offered: the runner itself leaves out what is current."""
-RUNNER = "losslab.runners.IncrementalRunner"
 SELECTIONS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs")
 """Kedro's options that select a part of a pipeline, named as ``Pipeline.filter`` does."""
 NOT_BY_FOLD = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
@@ -97,12 +100,7 @@ OPTIONS: list[click.Parameter] = [
         help="Losses and seeds that are trained at a time; by default one per core or GPU.",
     ),
     click.Option(["--verbose"], is_flag=True, help="A line for every node and training."),
-    click.Option(
-        ["--runner"],
-        default=RUNNER,
-        help=f"{RUNNER}, or losslab.runners.RayRunner with --runner-params=address=...",
-    ),
-    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner"}),
+    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner_params"}),
 ]
 
 
@@ -125,8 +123,7 @@ def _run(options: dict[str, Any]) -> Any:
     options = _resolve_options(options)
     if options.pop("verbose"):
         logging.getLogger("losslab").setLevel(logging.DEBUG)
-    own = {name: options.pop(name) for name in ("fresh", "workers")}
-    runner_params = {**(options.pop("runner_params") or {}), **own}
+    runner_params = {name: options.pop(name) for name in ("fresh", "workers")}
     with locked(_project() / RUNS, str(os.getpid()), "kedro run"):
         return kedro_run.callback(**options, **FIXED, runner_params=runner_params)  # type: ignore[misc]
 
