@@ -83,9 +83,27 @@ def test_mistake_is_told_in_one_line(project, invoke, words, message):
     assert not list(project.glob("data/04_feature/**/features.safetensors/*/*"))
 
 
-@pytest.mark.parametrize("words", [["--seeds=0"], ["--seeds=two"], ["--runner=ThreadRunner"]])
+@pytest.mark.parametrize("words", [["--seeds=0"], ["--seeds=two"], ["--async"]])
 def test_option_that_cannot_be_is_a_usage_error(invoke, words):
     assert invoke("run", *words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--runner=ThreadRunner"], "unknown runner 'ThreadRunner'; did you mean 'RayRunner'?"),
+        (
+            ["--runner=losslab.runners.RayRuner"],
+            "unknown runner 'RayRuner'; did you mean 'RayRunner'?",
+        ),
+        (["--runner-params=adress=auto"], "unknown runner parameter 'adress'"),
+        (["--runner=RayRunner", "--runner-params=stor=x"], "unknown runner parameter 'stor'"),
+    ],
+)
+def test_runner_of_another_kind_is_told_in_one_line(invoke, words, message):
+    done = invoke("run", *words)
+    assert done.exit_code == 1
+    assert f"Error: {message}" in done.stderr
 
 
 def test_misspelt_loss_ends_the_process_with_one_line(kedro):
@@ -111,7 +129,7 @@ def test_help_shows_choices_and_no_runner_that_is_refused(invoke, command):
         shown = re.findall(r"\w+", options[option])
         assert set(choices) <= set(shown), option
     assert "--seeds" in words
-    for refused in ("--runner", "--async", "ThreadRunner", "ParallelRunner"):
+    for refused in ("--async", "ThreadRunner", "ParallelRunner"):
         assert refused not in words
 
 

@@ -33,16 +33,20 @@ from losslab.parameters import did_you_mean
 from losslab.temporary import sweep_parts, sweep_scratch_folders
 
 logger = logging.getLogger(__name__)
-PACKAGES = {"sklearn": "scikit-learn", "PIL": "pillow", "yaml": "pyyaml", "git": "gitpython"}
+PACKAGES = {
+    "ray": "'losslab[ray]'",
+    "sklearn": "scikit-learn",
+    "PIL": "pillow",
+    "yaml": "pyyaml",
+    "git": "gitpython",
+}
 """Packages whose name is not that of their module."""
 SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": "num_seeds"}
 """Options of ours, and the parameters they set."""
-FIXED: dict[str, Any] = {
-    "runner": "losslab.runners.IncrementalRunner",
-    "is_async": False,
-    "only_missing_outputs": False,
-}
+FIXED: dict[str, Any] = {"is_async": False, "only_missing_outputs": False}
 """Options of Kedro's that are not offered: the runner itself leaves out what is current."""
+RUNNERS = ("IncrementalRunner", "RayRunner")
+"""Of losslab.runners; Kedro's own know nothing of lineage, failures and seeds."""
 SELECTIONS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs")
 """Kedro's options that select a part of a pipeline, named as ``Pipeline.filter`` does."""
 NOT_BY_FOLD = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
@@ -78,6 +82,12 @@ def _split_names(context: click.Context, option: click.Parameter, value: str | N
     return [name.strip() for name in value.split(",") if name.strip()] if value else None
 
 
+def _resolve_runner(context: click.Context, option: click.Parameter, value: str) -> str:
+    name = value.removeprefix("losslab.runners.")
+    _check("runner", [name], RUNNERS)
+    return f"losslab.runners.{name}"
+
+
 def _words(text: str, choices: Iterable[str]) -> str:
     return f"{text}: {', '.join(choices)}."
 
@@ -100,7 +110,13 @@ OPTIONS: list[click.Parameter] = [
         help="Losses and seeds that are trained at a time; by default one per core or GPU.",
     ),
     click.Option(["--verbose"], is_flag=True, help="A line for every node and training."),
-    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner_params"}),
+    click.Option(
+        ["--runner"],
+        default=RUNNERS[0],
+        callback=_resolve_runner,
+        help="losslab.runners.RayRunner trains on a Ray cluster (docs/scaling.md).",
+    ),
+    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner"}),
 ]
 
 
@@ -123,9 +139,20 @@ def _run(options: dict[str, Any]) -> Any:
     options = _resolve_options(options)
     if options.pop("verbose"):
         logging.getLogger("losslab").setLevel(logging.DEBUG)
-    runner_params = {name: options.pop(name) for name in ("fresh", "workers")}
+    given = {name: options.pop(name) for name in ("fresh", "workers")}
+    runner_params = {**(options.pop("runner_params") or {}), **given}
+    _check_runner_params(options["runner"], runner_params)
     with locked(_project() / RUNS, str(os.getpid()), "kedro run"):
         return kedro_run.callback(**options, **FIXED, runner_params=runner_params)  # type: ignore[misc]
+
+
+def _check_runner_params(runner: str, params: Collection[str]) -> None:
+    from inspect import signature
+
+    from losslab import runners
+
+    known = signature(getattr(runners, runner.rpartition(".")[2])).parameters
+    _check("runner parameter", params, [name for name in known if name != "is_async"])
 
 
 def _resolve_options(options: dict[str, Any]) -> dict[str, Any]:

@@ -101,6 +101,31 @@ def test_metrics_of_a_run_share_a_request(folder):
     assert [len(body.get("metrics", ())) for body in batches] == [3]
 
 
+def train_side_by_side(run: Run) -> None:
+    run.runs.open_parent("parent", {})
+    for loss in ("db", "cb"):
+        run.runs.start(loss, 1, {"gamma": 2})
+    for epoch in range(1, 51):
+        for loss in ("db", "cb"):
+            run.runs.log_metrics(loss, 1, epoch, {"train/loss": 1 / epoch})
+
+
+@pytest.mark.parametrize("failure", [None, "lost"])
+def test_metrics_of_trainings_side_by_side_take_a_request_each(folder, failure):
+    with serve(FakeServer(*([failure, "runs/log-batch"] if failure else []))) as server:
+        run = Run(folder, server, on_failure=lambda error: server.heal())
+        train_side_by_side(run)
+        assert run.end() == 0
+    batches = [body for method, body in server.requests if method == "runs/log-batch"]
+    if failure is None:
+        assert len([body for body in batches if body.get("metrics")]) < 10  # of a hundred
+    for run in server.runs.values():
+        points = run["data"].get("metrics", [])
+        steps = sorted({point["step"] for point in points})
+        assert steps == (list(range(1, 51)) if points else [])
+        assert len(points) == len(steps)
+
+
 @pytest.mark.parametrize("failure", ["500", "closed", "lost"])
 @pytest.mark.parametrize(
     "method", ["experiments/get", "runs/create", "runs/log-batch", "artifacts", "runs/update"]

@@ -15,7 +15,7 @@ from losslab.datasets.files import JSONDataset
 from losslab.manifest import SHORT, hash_path
 
 if TYPE_CHECKING:
-    from losslab.training.checkpoint import Checkpoints
+    from losslab.training.checkpoint import Checkpoints, Copies
 
 logger = logging.getLogger(__name__)
 
@@ -98,6 +98,7 @@ class CheckpointsDataset(AbstractDataset[None, "Checkpoints"]):
     """Checkpoints of trainings under way, a folder per training configuration.
 
     ``key`` names the configuration of the node that runs next; whoever runs it sets the key.
+    ``copies``: where checkpoints are kept besides, for workers that do not share the folder.
     """
 
     def __init__(
@@ -105,13 +106,14 @@ class CheckpointsDataset(AbstractDataset[None, "Checkpoints"]):
     ) -> None:
         self._folder, self._interval = Path(filepath), interval
         self.key = "default"
+        self.copies: Copies | None = None
         self.metadata = metadata
 
     def load(self) -> "Checkpoints":
         """The checkpoints of the configuration ``key``; there need not be any yet."""
         from losslab.training.checkpoint import Checkpoints
 
-        return Checkpoints(self._folder / self.key, self._interval)
+        return Checkpoints(self._folder / self.key, self._interval, copies=self.copies)
 
     def save(self, data: None) -> None:
         """Raise DatasetError: trainings write checkpoints, no node returns them."""

@@ -27,6 +27,7 @@ from losslab.datasets.checked import Checked
 from losslab.datasets.folders import CheckpointsDataset
 from losslab.errors import GATHERS, FailedNodesError, Failure, LosslabError
 from losslab.manifest import SHORT, Provenance
+from losslab.parameters import TrainingSettings
 from losslab.runners.fingerprint import is_parameter, load
 from losslab.runners.locks import RunLock
 from losslab.runners.plan import RunPlan, group_of
@@ -94,12 +95,14 @@ class IncrementalRunner(SequentialRunner):
             Execution(plan, hook_manager, run_id or "", executor, progress).run()
 
     def _executor(self, plan: RunPlan, stale: Sequence[Node]) -> Executor:
-        """Workers for the trainings to be done; none for a single one, which is done here."""
         trainings = _count_trainings(plan, stale)
-        workers = 0
-        if trainings > 1:
-            training = load(plan.catalog, "params:recipe").training
-            workers = min(self._workers or default_workers(training), trainings)
+        if not trainings:
+            return ProcessExecutor(0)
+        return self.make_executor(load(plan.catalog, "params:recipe").training, trainings)
+
+    def make_executor(self, training: TrainingSettings, trainings: int) -> Executor:
+        """Worker processes for so many trainings; none for a single one, which is done here."""
+        workers = min(self._workers or default_workers(training), trainings)
         if workers < 2:
             return ProcessExecutor(0)
         executor = ProcessExecutor(workers, **worker_resources(training, workers))

@@ -7,17 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partialmethod
-from logging.handlers import QueueHandler
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from threading import Lock, Thread
-from typing import Any
 
 from losslab.errors import TrainingFailedError
 from losslab.parameters import TrainingSettings
-from losslab.runners.tasks import Message, NodeTask, Outcome, run_task
+from losslab.runners.tasks import Message, NodeTask, Outcome, run_task, silence
 
 RETRIES = 2
 """How often a task is begun again whose worker died."""
@@ -48,9 +45,14 @@ class ProcessExecutor:
     """
 
     def __init__(self, slots: int, *, threads: int = 1, gpus: int = 0) -> None:
-        self.slots = slots
+        self._slots = slots
         self._threads, self._gpus = threads, gpus
         self._workers: list[_Worker] = []
+
+    @property
+    def slots(self) -> int:
+        """Tasks at a time."""
+        return self._slots
 
     def start(self) -> None:
         """Start all workers now: they import torch while the parent is at work."""
@@ -155,19 +157,6 @@ def _describe_exit(status: int | None) -> str:
     return f"{signal.Signals(-status).name}; SIGKILL may mean that memory ran out"
 
 
-class _Sender(QueueHandler):
-    """Sends log records and events of this process to its parent."""
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(queue=None)  # type: ignore[arg-type]
-        self._connection, self._lock = connection, Lock()
-
-    def enqueue(self, record: Any) -> None:
-        """Send a record or any other message."""
-        with self._lock:
-            self._connection.send(record)
-
-
 def serve(connection: Connection, threads: int, gpus: str, level: int) -> None:
     """A worker's life: tasks in, messages out, until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it, too, and ends its workers
@@ -178,24 +167,19 @@ def serve(connection: Connection, threads: int, gpus: str, level: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-    sender = _Sender(connection)
-    _prepare_output(sender, level)
+    lock = Lock()
+
+    def send(message: Message) -> None:
+        with lock:
+            connection.send(message)
+
+    silence(send, level)
     while True:
         try:
             task = connection.recv()
         except EOFError:
             return
-        sender.enqueue(run_task(task, sender.enqueue))
-
-
-def _prepare_output(handler: logging.Handler, level: int) -> None:
-    """The parent alone speaks to the terminal."""
-    from tqdm import tqdm
-
-    tqdm.__init__ = partialmethod(tqdm.__init__, disable=True)
-    logging.getLogger().handlers = [handler]
-    logging.getLogger().setLevel(logging.WARNING)
-    logging.getLogger("losslab").setLevel(level)
+        send(run_task(task, send))
 
 
 def _die_with_parent() -> None:

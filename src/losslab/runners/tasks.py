@@ -1,9 +1,11 @@
 """A node as a task: all that a worker, here or on another machine, needs to compute it."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from errno import EDQUOT, ENOSPC, EROFS
+from functools import partialmethod
+from logging.handlers import QueueHandler
 from typing import Any, Protocol
 
 from kedro.io import DatasetError
@@ -64,12 +66,15 @@ class Outcome:
 
 Message = Event | logging.LogRecord | Outcome
 """What a worker tells the process that runs the pipeline."""
+Send = Callable[[Any], None]
 
 
 class Executor(Protocol):
     """Runs tasks elsewhere, ``slots`` at a time."""
 
-    slots: int
+    @property
+    def slots(self) -> int:
+        """How many; 0: none is run elsewhere."""
 
     def submit(self, key: int, task: NodeTask) -> None:
         """Begin a task; its messages bear the key."""
@@ -81,7 +86,29 @@ class Executor(Protocol):
         """End all workers; trainings under way save a checkpoint first."""
 
 
-def run_task(task: NodeTask, send: Any) -> Outcome:
+def silence(send: Send, level: int) -> None:
+    """Send log records to the parent, which alone speaks to the terminal."""
+    from tqdm import tqdm
+
+    tqdm.__init__ = partialmethod(tqdm.__init__, disable=True)
+    logging.getLogger().handlers = [_RecordSender(send)]
+    logging.getLogger().setLevel(logging.WARNING)
+    logging.getLogger("losslab").setLevel(level)
+
+
+class _RecordSender(QueueHandler):
+    """Sends log records, ready to be pickled."""
+
+    def __init__(self, send: Send) -> None:
+        super().__init__(queue=None)  # type: ignore[arg-type]
+        self._send = send
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        """Send a record."""
+        self._send(record)
+
+
+def run_task(task: NodeTask, send: Send) -> Outcome:
     """Run a task; its training events go to ``send``."""
     try:
         with listening(send):

@@ -8,14 +8,14 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Protocol
 
 from losslab.tracking.journal import Journal, Operation
 
-SECONDS_BETWEEN_WRITES = 1.0  # of metrics; a run's start and end are written at once
+SECONDS_BETWEEN_WRITES = 2.0  # of metrics; a run's start and end are written at once
 MAX_PAUSE = 30.0  # seconds between two attempts at a server that fails
 MAX_BATCH = 200  # operations, a few metrics each
 SILENCE = 10.0  # at the end: seconds to wait for the next answer
@@ -120,7 +120,7 @@ class Outbox:
                 self._pause(min(2.0**failures, MAX_PAUSE))
 
     def _next_batch(self) -> list[Operation]:
-        """The next operations that can be sent at once; none if there are none for a second."""
+        """The next operations that can be sent at once; none if there are none for a while."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._closing or any(one["do"] != "log" for one in self._queue),
@@ -167,14 +167,13 @@ class Outbox:
 
 
 def next_batch(queue: Sequence[Operation]) -> list[Operation]:
-    """The first operation, with those after it that MLflow takes in the same request."""
+    """The first operation; with the ``log`` operations after it, if it is one, of whatever run."""
     if not queue:
         return []
     first = queue[0]
     if first["do"] != "log":
         return [first]
-    alike = takewhile(lambda one: (one["do"], one["run"]) == ("log", first["run"]), queue)
-    return [one for one, _ in zip(alike, range(MAX_BATCH), strict=False)]
+    return list(islice(takewhile(lambda one: one["do"] == "log", queue), MAX_BATCH))
 
 
 def send_journal(journal: Journal, sender: Sender, on_sent: Callable[[], None]) -> bool:

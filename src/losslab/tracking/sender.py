@@ -71,7 +71,7 @@ class MlflowSender:
         self.on_sent: Callable[[], None] = lambda: None
 
     def send(self, batch: Sequence[Operation], *, again: bool) -> dict[str, str]:
-        """Send operations that belong together; several are ``log`` operations of one run."""
+        """Send operations that belong together; several are ``log`` operations."""
         known = set(self._ids)
         try:
             self._do(batch, again=again)
@@ -91,7 +91,8 @@ class MlflowSender:
             case "adopt":
                 self._ids[first["run"]] = first["run_id"]
             case "log":
-                self._log(first["run"], batch)
+                for run in dict.fromkeys(one["run"] for one in batch):  # a request for each
+                    self._log(run, [one for one in batch if one["run"] == run])
             case "artifact":
                 self._client.log_text(self._id(first["run"]), first["text"], first["file"])
             case "end":

@@ -9,9 +9,10 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -29,6 +30,16 @@ Contents = dict[str, Any]
 """By file name; the suffix says how: tensors (.safetensors), state of torch (.pt), plain (.json)."""
 
 
+class Copies(Protocol):
+    """Keeps copies of checkpoints elsewhere: the machine of a training may be lost."""
+
+    def keep(self, folder: Path, training: Path) -> None:
+        """Copy the checkpoints of one training, of which ``folder`` holds those of all."""
+
+    def clear(self) -> None:
+        """Remove all copies."""
+
+
 class Checkpoints:
     """The checkpoints of one training configuration; its trainings share a folder.
 
@@ -36,32 +47,45 @@ class Checkpoints:
         folder: nothing else is kept in it. Whoever chooses it answers for code and data.
         interval: least number of seconds between two checkpoints of a training.
         clock: seconds.
+        copies: told of each checkpoint that was written.
     """
 
     def __init__(
-        self, folder: Path, interval: float, clock: Callable[[], float] = monotonic
+        self,
+        folder: Path,
+        interval: float,
+        clock: Callable[[], float] = monotonic,
+        copies: Copies | None = None,
     ) -> None:
-        self.folder, self.interval, self.clock = folder, interval, clock
+        self.folder, self.interval, self.clock, self.copies = folder, interval, clock, copies
 
     def of_training(self, name: str, facts: Mapping[str, Any]) -> "TrainingCheckpoints":
         """The checkpoints of the training ``name``; those with other ``facts`` are not used."""
         facts = {**facts, "torch": torch.__version__, "device": default_device().type}
-        return TrainingCheckpoints(self.folder / name, facts, self.interval, self.clock)
+        keep = None if self.copies is None else partial(self.copies.keep, self.folder)
+        return TrainingCheckpoints(self.folder / name, facts, self.interval, self.clock, keep)
 
     def clear(self) -> None:
         """Delete all: the results of the trainings are saved elsewhere."""
         shutil.rmtree(self.folder, ignore_errors=True)
         with suppress(OSError):  # others are there
             self.folder.parent.rmdir()
+        if self.copies is not None:
+            self.copies.clear()
 
 
 class TrainingCheckpoints:
     """The checkpoints of one training: the newest one, or its result once it is finished."""
 
     def __init__(
-        self, folder: Path, facts: Mapping[str, Any], interval: float, clock: Callable[[], float]
+        self,
+        folder: Path,
+        facts: Mapping[str, Any],
+        interval: float,
+        clock: Callable[[], float],
+        keep: Callable[[Path], None] | None = None,
     ) -> None:
-        self.folder, self.interval, self.clock = folder, interval, clock
+        self.folder, self.interval, self.clock, self._keep = folder, interval, clock, keep
         self.facts = json.loads(_as_json(facts))
         self._newest: str | None = None
         self._saved_at = clock()
@@ -109,6 +133,15 @@ class TrainingCheckpoints:
         for path in self.folder.iterdir():
             if path.name != name and not path.name.startswith("."):
                 shutil.rmtree(path, ignore_errors=True)
+        return self._keep_copy()
+
+    def _keep_copy(self) -> bool:
+        try:
+            if self._keep is not None:
+                self._keep(self.folder)
+        except Exception as error:  # noqa: BLE001 - a store raises errors of its own
+            logger.warning("no copy of the checkpoint in %s: %s", self.folder, error)
+            return False
         return True
 
     def _verifies(self, path: Path) -> bool:
