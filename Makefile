@@ -13,20 +13,27 @@ run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
 
+# Modules are compiled when they are imported: most never are, and all take half a minute
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+
 .venv/installed: requirements.lock pyproject.toml
 	$(PYTHON) -c "import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and 'losslab needs Python 3.11 to 3.13, found ' + sys.version.split()[0])"
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(INSTALL) --requirement requirements.lock
+	$(INSTALL) --no-deps --editable .
 	touch $@
 
-test: .venv/installed lint
+.venv/installed-dev: .venv/installed requirements-dev.lock
+	$(INSTALL) --requirement requirements-dev.lock
+	touch $@
+
+test: .venv/installed-dev lint
 	$(PYTEST) --cov --cov-report=term
 
-test-fast: .venv/installed
+test-fast: .venv/installed-dev
 	$(PYTEST) -m "not slow"
 
-lint: .venv/installed
+lint: .venv/installed-dev
 	ruff check
 	ruff format --check
 	lint-imports

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from losslab.training.batches import shuffled_batches
+from losslab.supervision import SoftLabels
+from losslab.training.batches import SplitDataset, shuffled_batches
 
 LENGTHS = np.random.default_rng(0).lognormal(4, 0.8, 5000).astype(int) + 1
 
@@ -37,3 +39,22 @@ def test_epochs_differ_in_batches_and_order(epochs):
     means = [np.array([LENGTHS[indices].mean() for indices in batches]) for batches in epochs]
     for mean in means:  # long and short batches take turns
         assert abs(np.corrcoef(mean[:-1], mean[1:])[0, 1]) < 0.3
+
+
+@pytest.mark.parametrize("limit", [0, 2**27])
+def test_soft_targets_of_a_batch_are_those_of_its_documents(monkeypatch, limit):
+    monkeypatch.setattr("losslab.training.batches.MAX_DENSE_BYTES", limit)
+    random = np.random.default_rng(3)
+    words = sparse.random_array((3000, 40), density=0.1, rng=random, format="csr")
+    soft = SoftLabels(words, sparse.random_array((40, 6), density=0.3, rng=random, format="csr"))
+    rows = random.permutation(3000)[:2500]
+    split = SplitDataset(
+        {"embeddings": np.zeros((3000, 1), np.float32)},
+        np.zeros((3000, 6)),
+        rows,
+        context={"soft_targets": soft},
+    )
+    indices = random.permutation(2500)[:32]
+    expected = soft(rows[indices]).astype(np.float32)
+    batch = split.batch(indices)["context"]["soft_targets"]
+    np.testing.assert_array_equal(batch.numpy(), expected)

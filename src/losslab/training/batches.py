@@ -12,7 +12,8 @@ from losslab.features.inputs import Arrays, inputs_of
 
 Column: TypeAlias = np.ndarray | sparse.csr_array | Callable[[np.ndarray], np.ndarray]
 MAX_DENSE_BYTES = 2**27
-"""Sparse matrices up to this size are made dense once instead of batch by batch."""
+"""Matrices up to this size are made dense once instead of batch by batch."""
+ROWS_AT_A_TIME = 1024
 BATCHES_PER_BUCKET = 50
 
 
@@ -68,15 +69,19 @@ class SplitDataset:
 
 
 class _RowMatrix:
-    """Rows of a documents x labels matrix; a large sparse one is made dense batch by batch."""
+    """Rows of a documents x labels matrix; a large one is made dense batch by batch."""
 
     def __init__(self, column: Column, rows: np.ndarray) -> None:
         self._rows, self._column = rows, column
         if sparse.issparse(column):
-            split = sparse.csr_array(column)[rows]
-            small = split.shape[0] * split.shape[1] * 4 <= MAX_DENSE_BYTES
-            self._rows = np.arange(len(rows))
-            self._column = split.toarray().astype(np.float32) if small else split
+            self._rows, self._column = np.arange(len(rows)), sparse.csr_array(column)[rows]
+        if not isinstance(self._column, np.ndarray) and self._is_small():
+            parts = np.split(np.arange(len(rows)), range(ROWS_AT_A_TIME, len(rows), ROWS_AT_A_TIME))
+            dense = [np.asarray(self.dense(part), dtype=np.float32) for part in parts]
+            self._rows, self._column = np.arange(len(rows)), np.concatenate(dense)
+
+    def _is_small(self) -> bool:
+        return bool(len(self._rows) * self.dense(slice(1)).shape[1] * 4 <= MAX_DENSE_BYTES)
 
     def tensor(self, indices: np.ndarray) -> Tensor:
         """Some rows as a float32 tensor."""
