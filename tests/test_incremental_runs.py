@@ -45,7 +45,7 @@ def project(finished, tmp_path):
 def computed(caplog):
     """The nodes that were computed, by the end of their names."""
     words = [record.getMessage() for record in caplog.records]
-    names = [word.removeprefix("Completed node: ") for word in words if "Completed node" in word]
+    names = [word.split()[2] for word in words if word.startswith("Completed node: ")]
     caplog.clear()
     return {".".join(name.split(".")[-2:]) for name in names}
 

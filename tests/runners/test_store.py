@@ -9,7 +9,7 @@ from kedro.pipeline import Node
 from losslab.datasets import JSONDataset
 from losslab.datasets.folders import CheckpointsDataset, FolderDataset
 from losslab.manifest import BrokenFileError
-from losslab.runners.store import CHECKPOINTS, Store, StoredTask
+from losslab.runners.store import CHECKPOINTS, CheckpointCopies, Store, StoredTask
 from losslab.runners.tasks import NodeTask, Outcome, run_task
 
 
@@ -35,12 +35,13 @@ def store(tmp_path) -> Store:
     return Store(f"file://{tmp_path}/store")
 
 
-def make_task(folder: Path, number: int = 3) -> NodeTask:
+def make_task(folder: Path, store: Store, number: int = 3) -> NodeTask:
     version = Version(None, "2026-01-01T00.00.00.000Z")
     numbers = JSONDataset(filepath=str(folder / "numbers.json"), version=version)
     numbers.save({"number": number})
     checkpoints = CheckpointsDataset(filepath=str(folder / "checkpoints"), interval=0)
     checkpoints.key = "bce-1234"
+    checkpoints.copies = CheckpointCopies(store, checkpoints.key)
     datasets = {
         "numbers": numbers,
         "doubled": JSONDataset(filepath=str(folder / "doubled.json"), version=version),
@@ -60,7 +61,7 @@ def run_elsewhere(sent: StoredTask, folder: Path) -> Outcome:
 
 
 def test_outputs_come_back_with_their_manifest(tmp_path, store):
-    task = make_task(tmp_path / "data")
+    task = make_task(tmp_path / "data", store)
     sent = StoredTask.send(task, store, "tasks/1")
     outcome = run_elsewhere(sent, tmp_path / "data")
     assert outcome.error is None
@@ -73,7 +74,7 @@ def test_outputs_come_back_with_their_manifest(tmp_path, store):
 
 def test_checkpoints_outlive_a_worker_and_are_cleared_by_the_parent(tmp_path, store):
     for number in (1, 2):
-        task = make_task(tmp_path / f"data_{number}")
+        task = make_task(tmp_path / f"data_{number}", store)
         sent = StoredTask.send(task, store, f"tasks/{number}")
         sent.receive(run_elsewhere(sent, tmp_path / f"data_{number}"))
         assert task.datasets["doubled"].load()["continued"] is (number == 2)
@@ -82,7 +83,7 @@ def test_checkpoints_outlive_a_worker_and_are_cleared_by_the_parent(tmp_path, st
 
 
 def test_failed_task_has_no_outputs_but_what_it_wrote_about_the_failure(tmp_path, store):
-    task = make_task(tmp_path / "data", number=-1)
+    task = make_task(tmp_path / "data", store, number=-1)
     sent = StoredTask.send(task, store, "tasks/1")
     outcome = run_elsewhere(sent, tmp_path / "data")
     assert "negative" in str(outcome.error)
@@ -93,12 +94,12 @@ def test_failed_task_has_no_outputs_but_what_it_wrote_about_the_failure(tmp_path
 
 def test_each_content_is_stored_once(tmp_path, store):
     for number in (1, 2):
-        StoredTask.send(make_task(tmp_path / f"data_{number}"), store, f"tasks/{number}")
+        StoredTask.send(make_task(tmp_path / f"data_{number}", store), store, f"tasks/{number}")
     assert len(list((tmp_path / "store").iterdir())) == 1
 
 
 def test_file_that_was_damaged_in_the_store_is_refused(tmp_path, store):
-    sent = StoredTask.send(make_task(tmp_path / "data", number=5), store, "tasks/1")
+    sent = StoredTask.send(make_task(tmp_path / "data", store, number=5), store, "tasks/1")
     (stored,) = (tmp_path / "store").iterdir()
     stored.write_bytes(stored.read_bytes().replace(b"5", b"7"))
     outcome = run_task(sent, lambda message: None)

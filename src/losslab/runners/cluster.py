@@ -15,7 +15,7 @@ from losslab.errors import LosslabError, TrainingFailedError
 from losslab.parameters import TrainingSettings
 from losslab.runners.incremental import IncrementalRunner
 from losslab.runners.processes import GRACE_PERIOD, RETRIES
-from losslab.runners.store import Store, StoredTask
+from losslab.runners.store import CheckpointCopies, Store, StoredTask
 from losslab.runners.tasks import Executor, Message, NodeTask, Outcome, run_task, silence
 
 SECONDS_BETWEEN_LOOKS = 0.2
@@ -167,6 +167,10 @@ class RayExecutor:
                 yield key, self._outcome(reference, self._tasks.pop(key))
             if letters or done or (until is not None and monotonic() > until):
                 return
+
+    def copies(self, key: str) -> CheckpointCopies | None:
+        """Copies of checkpoints in the store, if there is one."""
+        return CheckpointCopies(self._store, key) if self._store else None
 
     def close(self) -> None:
         """End all tasks, trainings after a checkpoint, and leave the cluster."""

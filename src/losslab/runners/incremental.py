@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, count
 from pathlib import Path
@@ -130,6 +130,7 @@ class _Running:
     lock: RunLock
     checkpoints: list[CheckpointsDataset]
     tasks: deque[NodeTask]
+    started: float = field(default_factory=time.monotonic)
     under_way: int = 0
     error: Exception | None = None
 
@@ -284,8 +285,9 @@ class Execution:
         for name in self.plan.saved(node):
             self.datasets[name].provenance = made
         checkpoints = self._checkpoints({name: self.datasets[name] for name in node.inputs}, made)
+        started = time.monotonic()
         self._run_task(node)
-        return self._done(node, made, checkpoints)
+        return self._done(node, made, checkpoints, started)
 
     def _checkpoints(
         self, datasets: Mapping[str, Any], made: Provenance
@@ -294,6 +296,7 @@ class Execution:
         found = [each for each in datasets.values() if isinstance(each, CheckpointsDataset)]
         for each in found:
             each.key = f"{made.node.split('.')[-2]}-{made.fingerprint[:SHORT]}"
+            each.copies = self._executor.copies(each.key)
             if self.plan.fresh:
                 each.load().clear()
         return found
@@ -359,13 +362,17 @@ class Execution:
             return
         for name in self.plan.saved(node):
             self.datasets[name].pin(self.datasets[name].resolve_save_version() or "")
-        self._done(node, running.made, running.checkpoints)
+        self._done(node, running.made, running.checkpoints, running.started)
         told = {"inputs": {}, "outputs": {}, "is_async": False, "run_id": self._run_id}
         self._hook.after_node_run(**shown, **told)
         self._hook.node_computed(**shown)
 
     def _done(
-        self, node: Node, made: Provenance, checkpoints: Sequence[CheckpointsDataset] | None = None
+        self,
+        node: Node,
+        made: Provenance,
+        checkpoints: Sequence[CheckpointsDataset] | None = None,
+        started: float = 0.0,
     ) -> bool:
         """Note what a node made; ``checkpoints``: it was computed, and needs them no more."""
         self.plan.record(node, made)
@@ -376,7 +383,8 @@ class Execution:
         if checkpoints is not None:
             for each in checkpoints:
                 each.load().clear()
-            logger.debug("Completed node: %s", node.name)
+            seconds = time.monotonic() - started
+            logger.debug("Completed node: %s (%.2f s)", node.name, seconds)
             self._progress.complete(group_of(node))
         return True
 

@@ -75,6 +75,9 @@ class ProcessExecutor:
             if message is not None:
                 yield worker.key, message
 
+    def copies(self, key: str) -> None:
+        """None: workers share the folder of checkpoints."""
+
     def close(self) -> None:
         """End all workers; a training under way saves a checkpoint first."""
         for worker in self._workers:

@@ -134,9 +134,7 @@ class StoredTask:
         inputs = {}
         for dataset_name in task.node.inputs:
             dataset = task.datasets.get(dataset_name)
-            if isinstance(dataset, CheckpointsDataset):
-                dataset.copies = CheckpointCopies(store, dataset.key)
-            elif isinstance(dataset, Checked):
+            if isinstance(dataset, Checked):
                 version = dataset.resolve_load_version() or ""
                 manifest = dataset.verified(version)
                 store.put_content(dataset.file(version), manifest.sha256)

@@ -6,13 +6,16 @@ from dataclasses import dataclass, field, replace
 from errno import EDQUOT, ENOSPC, EROFS
 from functools import partialmethod
 from logging.handlers import QueueHandler
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kedro.io import DatasetError
 from kedro.pipeline.node import Node
 
 from losslab.errors import LosslabError, TrainingFailedError
 from losslab.training.events import Event, listening
+
+if TYPE_CHECKING:
+    from losslab.training.checkpoint import Copies
 
 DISK_ERRORS = (ENOSPC, EDQUOT, EROFS)
 """Errors that every further save would meet."""
@@ -81,6 +84,9 @@ class Executor(Protocol):
 
     def messages(self, timeout: float | None) -> Iterator[tuple[int, Message]]:
         """Wait for messages; none where the timeout comes first."""
+
+    def copies(self, key: str) -> "Copies | None":
+        """What keeps checkpoints of a configuration where all workers see them, if that is needed."""
 
     def close(self) -> None:
         """End all workers; trainings under way save a checkpoint first."""
