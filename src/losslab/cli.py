@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -121,11 +122,22 @@ def _run(options: dict[str, Any]) -> Any:
     from losslab.runners import locked
 
     options = _resolve_options(options)
-    if options.pop("verbose"):
-        logging.getLogger("losslab").setLevel(logging.DEBUG)
+    level = logging.DEBUG if options.pop("verbose") else None
     runner_params = {name: options.pop(name) for name in ("fresh", "workers")}
-    with locked(_project() / RUNS, str(os.getpid()), "kedro run"):
+    with _log_level(level), locked(_project() / RUNS, str(os.getpid()), "kedro run"):
         return kedro_run.callback(**options, **FIXED, runner_params=runner_params)  # type: ignore[misc]
+
+
+@contextmanager
+def _log_level(level: int | None) -> Iterator[None]:
+    """The level of our log lines during a run; None: as configured."""
+    lines = logging.getLogger("losslab")
+    before = lines.level
+    lines.setLevel(before if level is None else level)
+    try:
+        yield
+    finally:
+        lines.setLevel(before)
 
 
 def _resolve_options(options: dict[str, Any]) -> dict[str, Any]:
