@@ -357,7 +357,7 @@ def prune(keep: int, dry_run: bool) -> None:
 
 
 def _tracked_sessions() -> set[str]:
-    """The Kedro sessions that MLflow has a run of."""
+    """The Kedro sessions that MLflow has a run of, or of whose results it has one."""
     from mlflow.tracking import MlflowClient
 
     server = _config_loader(conf_source=None, env=None)["mlflow"]["server"]
@@ -371,10 +371,14 @@ def _tracked_sessions() -> set[str]:
 
 
 def _find_sessions(client: Any) -> Iterator[str]:
+    from losslab.tracking import MADE_BY_TAG
+
     experiments = [each.experiment_id for each in client.search_experiments()]
     page = client.search_runs(experiments, max_results=1000)
     while page:
-        yield from (run.data.tags["session"] for run in page if "session" in run.data.tags)
+        for run in page:
+            tags = run.data.tags
+            yield from (tags[name] for name in ("session", MADE_BY_TAG) if name in tags)
         if not page.token:
             return
         page = client.search_runs(experiments, max_results=1000, page_token=page.token)
