@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from kedro.io import DatasetError, Version
 from plotly import graph_objects as go
+from safetensors.numpy import save_file
 from scipy import sparse
 
 from losslab import datasets
@@ -25,7 +26,7 @@ from losslab.datasets import (
     TensorsDataset,
     TextDataset,
 )
-from losslab.datasets.checked import Checked
+from losslab.datasets.checked import Checked, system_errors
 from losslab.errors import Failure
 from losslab.evaluation import Predictions
 from losslab.manifest import BrokenFileError, Lineage, Manifest, Provenance, hash_file
@@ -246,6 +247,19 @@ def test_failure_of_the_newest_run_is_noted_until_a_version_is_saved_or_taken(tm
         assert "failed.txt" not in dataset.versions()
         mend()
         assert dataset.failure == ""
+
+
+def test_failure_that_cannot_be_noted_is_a_warning(tmp_path, caplog):
+    dataset = save_versions(tmp_path, "1")
+    (tmp_path / "metrics.json/failed.txt").mkdir()
+    dataset.mark_failed(Failure("db_loss.train", "the loss is nan"))
+    assert "metrics.json: that it failed cannot be noted: Is a directory" in caplog.text
+
+
+def test_error_of_the_system_that_safetensors_tells_as_text_is_one_again(tmp_path):
+    """A run has to know a full disk: it ends, as every further save would fail."""
+    with pytest.raises(FileNotFoundError), system_errors():
+        save_file({"w": np.zeros(2)}, tmp_path / "missing" / "file")
 
 
 def test_adopting_the_newest_version_writes_nothing(tmp_path):
