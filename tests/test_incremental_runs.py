@@ -411,6 +411,7 @@ def test_same_run_twice_at_once_computes_once(finished, tmp_path):
             told.append(line)
             if f"waiting for process {first.pid} (" in line:
                 first.send_signal(signal.SIGCONT)
+        first.send_signal(signal.SIGCONT)  # in any case
         first.communicate(timeout=300)
         assert (first.returncode, second.wait(timeout=300)) == (0, 0), "".join(told)
     finally:
