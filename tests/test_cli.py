@@ -1,5 +1,6 @@
 """The command line: options in the words of the field, mistakes told in one line, fetching."""
 
+import logging
 import re
 import tarfile
 
@@ -104,6 +105,12 @@ def test_runner_of_another_kind_is_told_in_one_line(invoke, words, message):
     done = invoke("run", *words)
     assert done.exit_code == 1
     assert f"Error: {message}" in done.stderr
+
+
+def test_skipping_by_existence_alone_is_not_offered(invoke):
+    done = invoke("run", "--only-missing-outputs")
+    assert done.exit_code == 2
+    assert "No such option '--only-missing-outputs'" in done.stderr.replace(":", "")
 
 
 def test_misspelt_loss_ends_the_process_with_one_line(kedro):
@@ -232,6 +239,22 @@ def test_errors_that_explain_themselves_come_without_a_traceback(
     result = invoke("run", "--env=test")
     assert result.exit_code == 1
     assert message in result.output
+
+
+@pytest.mark.parametrize("error", [None, CorpusError("no label"), RuntimeError("a bug")])
+def test_verbose_lasts_for_one_run(invoke, monkeypatch, caplog, error):
+    caplog.set_level("INFO", "losslab")
+    levels = []
+
+    def run(**_):
+        levels.append(logging.getLogger("losslab").level)
+        if error:
+            raise error
+
+    monkeypatch.setattr(kedro_run, "callback", run)
+    for words in (["--verbose"], []):
+        invoke("run", "--env=test", *words)
+    assert levels == [logging.DEBUG, logging.INFO]
 
 
 @pytest.mark.parametrize(

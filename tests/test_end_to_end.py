@@ -205,7 +205,7 @@ def test_report_refuses_results_that_differ_in_more_than_the_loss_or_marks_them(
     assert list(marked.index) == ["db"]
     told = read_json(folder / "uncertainty.json")["losses"]
     assert told["db"]["macro_f1"]["p"] is None
-    assert told["focal"]["macro_f1"]["p"] is not None
+    assert told["zlpr"]["macro_f1"]["p"] is not None
 
 
 @pytest.fixture(scope="module")
@@ -339,7 +339,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 FOLDED = "data/08_reporting/cwe-folds=2"
-CROSS_VALIDATE = ("cross-validate", "--env=test", "--folds=2", "--losses=bce,db")
+ENOUGH = ",".join(f"recipes.probe.training.{name}=20" for name in ("epochs", "patience"))
+"""Epochs after which losses on the small corpus have learned: those with a mark are not tested."""
+CROSS_VALIDATE = (
+    "cross-validate",
+    "--env=test",
+    "--folds=2",
+    "--losses=bce,db",
+    f"--params={ENOUGH}",
+)
 
 
 @pytest.fixture(scope="module")
@@ -434,7 +442,7 @@ def test_runs_of_a_cross_validation_are_tagged_with_their_fold(folded):
 def test_missing_fold_is_named_when_folds_are_compared_again(folded, monkeypatch):
     project, *_ = folded
     shutil.rmtree(project / FOLDED / "fold=2/probe/db_loss/metrics.json")
-    words = ("--env=test", "--losses=bce,db", "--params=split.folds=2")
+    words = ("--env=test", "--losses=bce,db", f"--params={ENOUGH},split.folds=2")
     done = invoker_in(project, monkeypatch)("run", "--pipelines=cross_validation", *words)
     assert done.exit_code == 0, done.output
     assert re.search(r"^\| db .*\| 1 \(no 2\) +\|$", done.stdout, flags=re.MULTILINE)

@@ -1,7 +1,9 @@
 """Whole commands, run again: only what changed is computed, and no run reads another's data."""
 
 import json
+import re
 import shutil
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -44,10 +46,49 @@ def project(finished, tmp_path):
 
 def computed(caplog):
     """The nodes that were computed, by the end of their names."""
-    words = [record.getMessage() for record in caplog.records]
-    names = [word.split()[2] for word in words if word.startswith("Completed node: ")]
+    nodes = completed(caplog.text)
     caplog.clear()
-    return {".".join(name.split(".")[-2:]) for name in names}
+    return nodes
+
+
+def completed(log):
+    names = re.findall(r"Completed node: (\S+)", log)
+    return {short(name) for name in names}
+
+
+def short(node):
+    return ".".join(node.split(".")[-2:])
+
+
+def saved_by(project):
+    """Every node that saved something, by its manifests."""
+    manifests = (project / "data").rglob("manifest.json")
+    return {short(json.loads(file.read_text())["provenance"]["node"]) for file in manifests}
+
+
+OF_A_LOSS = (
+    "train",
+    "score",
+    "fit_rules",
+    "predict_labels",
+    "evaluate",
+    "find_errors",
+    "draw_score_curves",
+)
+OF_RESULTS = {
+    f"reporting.{node}"
+    for node in (
+        "compare_labels",
+        "compare_losses",
+        "compare_uncertainty",
+        "describe_run",
+        "gather_tables",
+        "list_disagreements",
+        "list_failures",
+        "render_report",
+    )
+}
+"""Nodes that read the results of all losses; plots are drawn again only if their tables changed."""
 
 
 def scores_of(project, loss="db"):
@@ -80,16 +121,7 @@ def test_parameter_of_a_loss_trains_that_loss_and_reports_again(project, invoke,
     assert invoke(*RUN, "--params=db_loss.gamma=1").exit_code == 0
     done = computed(caplog)
     assert {name for name in done if not name.startswith("reporting.")} == {
-        f"db_loss.{node}"
-        for node in (
-            "train",
-            "score",
-            "fit_rules",
-            "predict_labels",
-            "evaluate",
-            "find_errors",
-            "draw_score_curves",
-        )
+        f"db_loss.{node}" for node in OF_A_LOSS
     }
     assert "reporting.render_report" in done
 
@@ -99,26 +131,46 @@ def test_parameter_of_the_report_leaves_losses_alone(project, invoke, caplog):
     assert {name.split(".")[0] for name in computed(caplog)} == {"reporting"}
 
 
-def test_changed_raw_file_runs_everything_again(project, invoke, caplog):
+def test_changed_texts_run_everything_that_reads_them_again(project, invoke, caplog):
     file = project / "data/01_raw/cwe/2000.csv"
     file.write_text(file.read_text().replace("is handled badly", "is not handled at all"))
     assert "data: stale: input raw_files changed" in invoke("explain", *RUN[1:]).output
     assert invoke(*RUN).exit_code == 0
-    assert {"data.parse_corpus", "bce_loss.train", "db_loss.train"} <= computed(caplog)
+    same_inputs = {"supervision.group_labels", "modelling.record_conditions"}  # labels and notes
+    assert computed(caplog) == saved_by(project) - same_inputs
+
+
+def run_with_changed_code(project, folder, file, old, new):
+    """Run with a copy of our code in which ``old`` is ``new``; what was logged."""
+    source = shutil.copytree(ROOT / "src", folder / "src")
+    path = source / "losslab" / file
+    assert path.read_text().count(old) == 1
+    path.write_text(path.read_text().replace(old, new))
+    done = runner_in(project)(*RUN, PYTHONPATH=str(source))
+    assert done.returncode == 0, done.stderr
+    return done.stderr
 
 
 def test_changed_code_of_a_loss_trains_that_loss_alone(project, tmp_path):
-    source = shutil.copytree(ROOT / "src", tmp_path / "src")
-    file = source / "losslab/losses/balanced.py"
-    lines = file.read_text().splitlines()
-    index = next(
-        i for i, line in enumerate(lines) if line.startswith("class DistributionBalancedLoss")
-    )
-    lines.insert(index + 1, "    changed = 1")
-    file.write_text("\n".join(lines))
-    done = runner_in(project)("explain", *RUN[1:], PYTHONPATH=str(source))
-    assert "db_loss: stale: code of losslab.losses.balanced changed" in done.stdout, done.stderr
-    assert "bce_loss: current" in done.stdout
+    old = "class DistributionBalancedLoss(_Rebalanced):"
+    new = f"{old}\n    changed = 1"
+    log = run_with_changed_code(project, tmp_path, "losses/balanced.py", old, new)
+    assert "db_loss: stale: code of losslab.losses.balanced changed\n" in log
+    for name in ("data", "features", "supervision", "bce_loss"):
+        assert f" {name}: current\n" in log
+    again = {
+        f"db_loss.{node}" for node in OF_A_LOSS if node not in ("predict_labels", "find_errors")
+    }
+    assert completed(log) == {*again, *OF_RESULTS, "reporting.draw_trainings"}
+
+
+def test_changed_code_of_evaluation_trains_nothing(project, tmp_path):
+    old, new = "DECILES = 10", "DECILES = 1"
+    log = run_with_changed_code(project, tmp_path, "evaluation/error_analysis.py", old, new)
+    for loss in ("bce", "db"):
+        assert f"{loss}_loss: stale: code of losslab.evaluation.error_analysis changed\n" in log
+    assert "training starts" not in log
+    assert completed(log) == {"bce_loss.find_errors", "db_loss.find_errors", *OF_RESULTS}
 
 
 def test_part_of_a_pipeline_with_other_parameters_upstream_is_refused(project, invoke):
@@ -127,6 +179,30 @@ def test_part_of_a_pipeline_with_other_parameters_upstream_is_refused(project, i
     assert done.exit_code == 1
     last = done.stderr.strip().splitlines()[-1]
     assert " was made with training.epochs 4, this run has 2: run the nodes before it" in last
+
+
+def test_training_on_features_made_otherwise_is_refused(project, invoke):
+    """The measured case: max_length 8 was recorded where features were made with 16.
+
+    A variant of a model has folders of its own, and there are no features in them.
+    """
+    words = ("--params=recipes.probe.model.max_length=8", "--from-nodes=db_loss.train")
+    done = invoke("run", "--env=test", "--pipelines=db_loss", *words)
+    assert done.exit_code == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "was saved so far: run the pipeline that makes it" in last
+    assert not list(project.glob("data/06_models/cwe/probe-*/**/model.safetensors"))
+
+
+def test_comparison_of_folds_trained_with_other_parameters_is_refused(project, invoke):
+    words = ("--env=test", "--losses=bce")
+    assert invoke("cross-validate", "--folds=2", *words).exit_code == 0
+    compare = ("run", *words, "--pipelines=cross_validation")
+    assert invoke(*compare, "--params=split.folds=2").exit_code == 0
+    done = invoke(*compare, "--params=split.folds=2,recipes.probe.training.epochs=2")
+    assert done.exit_code == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("Error: bce, fold 1 was made with training.epochs 4, this run has 2")
 
 
 def test_part_of_a_pipeline_after_an_interrupted_run_is_refused(project, invoke):
@@ -243,54 +319,107 @@ def check_failure(project, done, reason):
     assert "focal" not in table
 
 
-def test_two_runs_at_once_keep_their_own_numbers(finished, tmp_path):
+AT_ONCE = {
+    "one": "--params=seed=2,db_loss.gamma=5",
+    "two": "--params=seed=2,recipes.probe.training.epochs=2",
+}
+"""Parameters of two runs; both train both losses again."""
+
+
+def words_at_once(name, workers=1):
+    options = ("--pipelines=bce_loss,db_loss", f"--workers={workers}", AT_ONCE[name])
+    return ("run", "--verbose", "--env=test", *options)
+
+
+def result_files(project):
+    return set(
+        (project / "data/08_reporting/cwe/probe/db_loss/metrics.json").glob("*/metrics.json")
+    )
+
+
+def results_at_once(project, before):
+    """The means of db by run, of the files that are new in ``project``."""
+    means = {}
+    for file in result_files(project) - before:
+        metrics = json.loads(file.read_text())
+        name = "one" if metrics["options"]["gamma"] == 5.0 else "two"
+        assert (metrics["conditions"]["recipe"]["training"]["epochs"] == 2) == (name == "two")
+        means[name] = metrics["mean"]
+    return means
+
+
+def tracked_at_once(project):
+    """The test metrics of the losses by run and loss, as MLflow has them."""
+    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
+    experiment = client.get_experiment_by_name("losslab").experiment_id
+    runs = client.search_runs([experiment], "tags.seed = '2'")
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    tracked = {}
+    for run in runs:
+        name = "two" if run.data.params["recipe.training.epochs"] == "2" else "one"
+        metrics = {key: value for key, value in run.data.metrics.items() if key.startswith("test/")}
+        tracked[name, run.data.tags["loss"]] = metrics
+    assert len(tracked) == len(runs)
+    return tracked
+
+
+@pytest.fixture(scope="module")
+def one_by_one(finished, tmp_path_factory):
+    """Both runs, each in a project of its own: the results of db, and what MLflow has."""
+    results, tracked = {}, {}
+    for name in AT_ONCE:
+        folder = tmp_path_factory.mktemp(name) / "project"
+        shutil.copytree(finished, folder, symlinks=True)
+        before = result_files(folder)
+        assert runner_in(folder)(*words_at_once(name)).returncode == 0
+        results |= results_at_once(folder, before)
+        tracked |= tracked_at_once(folder)
+    assert results["one"] != results["two"]
+    assert len(tracked) == 4
+    return results, tracked
+
+
+@pytest.mark.parametrize(("seed", "workers"), [(7, 1), (8, 1), (9, 2)])
+def test_two_runs_at_once_keep_their_own_numbers(finished, one_by_one, tmp_path, seed, workers):
     """In random offsets, with different parameters, in one checkout."""
-    options = {"one": "--params=db_loss.gamma=5", "two": "--params=recipes.probe.training.epochs=2"}
-    words = ("run", "--verbose", "--env=test", "--pipelines=db_loss")
-    alone = {}
-    for name, option in options.items():
-        folder = shutil.copytree(finished, tmp_path / name, symlinks=True)
-        assert runner_in(folder)(*words, option).returncode == 0
-        alone[name] = scores_of(folder)
-    assert alone["one"] != alone["two"]
     folder = shutil.copytree(finished, tmp_path / "both", symlinks=True)
-    together, processes, offsets = {}, {}, np.random.default_rng(7)
-    for name, option in options.items():
-        processes[name] = subprocess.Popen(command(*words, option), cwd=folder, env=environment())
+    before, offsets, processes = result_files(folder), np.random.default_rng(seed), {}
+    for name in AT_ONCE:
+        words = command(*words_at_once(name, workers))
+        processes[name] = subprocess.Popen(words, cwd=folder, env=environment())
         time.sleep(2 * offsets.random())
     for name, process in processes.items():
         assert process.wait(timeout=300) == 0, name
-    for file in (folder / "data/08_reporting/cwe/probe/db_loss/metrics.json").glob(
-        "*/metrics.json"
-    ):
-        metrics = json.loads(file.read_text())
-        if metrics["options"]["gamma"] == 5.0:
-            together["one"] = metrics["mean"]
-        elif metrics["conditions"]["recipe"]["training"]["epochs"] == 2:
-            together["two"] = metrics["mean"]
-    assert together == alone
+    assert (results_at_once(folder, before), tracked_at_once(folder)) == one_by_one
 
 
 def test_same_run_twice_at_once_computes_once(finished, tmp_path):
+    """The first one is held in its training until the second one waits for it."""
     folder = shutil.copytree(finished, tmp_path / "project", symlinks=True)
     words = command(
         "run", "--verbose", "--env=test", "--pipelines=db_loss", "--params=db_loss.gamma=3"
     )
-    processes = [
-        subprocess.Popen(
-            words,
-            cwd=folder,
-            env=environment(),
-            text=True,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-        )
-        for _ in range(2)
-    ]
-    told = [process.communicate(timeout=300)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    trained = [text for text in told if "training starts" in text]
-    assert len(trained) == 1 or "waiting for process" not in "".join(told)
+    options = {"cwd": folder, "env": environment(), "text": True, "stderr": subprocess.PIPE}
+    first = subprocess.Popen(words, **options)
+    second = None
+    try:
+        assert any("training starts" in line for line in first.stderr)
+        first.send_signal(signal.SIGSTOP)
+        second = subprocess.Popen(words, **options)
+        told = []
+        for line in second.stderr:
+            told.append(line)
+            if f"waiting for process {first.pid} (" in line:
+                first.send_signal(signal.SIGCONT)
+        first.send_signal(signal.SIGCONT)  # in any case
+        first.communicate(timeout=300)
+        assert (first.returncode, second.wait(timeout=300)) == (0, 0), "".join(told)
+    finally:
+        for process in filter(None, (first, second)):
+            process.kill()
+            process.wait()
+    assert f"db_loss.train: waiting for process {first.pid} (" in "".join(told)
+    assert "training starts" not in "".join(told)
     assert not list(Path(folder / "data").rglob("*.lock"))
 
 
@@ -321,6 +450,29 @@ def test_prune_removes_what_nothing_refers_to(project, invoke):
     done = invoke("prune", "--keep=1")
     assert len(list(project.glob("data/**/db_loss/metrics.json/*/metrics.json"))) == 2
     assert invoke(*RUN).exit_code == 0
+
+
+def test_prune_keeps_what_a_current_run_in_mlflow_refers_to(project, invoke):
+    """Its results were made by a session whose own run was deleted."""
+    words = ("run", "--env=test", "--pipelines=db_loss")
+    first = set(project.glob("data/**/*.json"))
+    for gamma in (1, 1, 3):
+        assert invoke(*words, f"--params=db_loss.gamma={gamma}").exit_code == 0
+    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
+    experiment = client.get_experiment_by_name("losslab").experiment_id
+    (run,) = client.search_runs([experiment], "tags.current = 'true'")
+    assert run.data.params["loss_options.gamma"] == "1.0"
+    session = run.data.tags["made_by"]
+    assert session != run.data.tags["session"]
+    assert set(project.glob(f"data/**/{session}/metrics.json")) - first
+    for original in client.search_runs([experiment], f"tags.session = '{session}'"):
+        client.delete_run(original.info.run_id)
+    assert invoke("prune", "--keep=1").exit_code == 0
+    kept = {path.name for path in project.glob(f"data/**/{session}/*")} - {"manifest.json"}
+    assert kept == {"model.safetensors", "metrics.json", "decision_rules.json"}
+    client.delete_run(run.info.run_id)
+    assert invoke("prune", "--keep=1").exit_code == 0
+    assert not list(project.glob(f"data/**/{session}/*"))
 
 
 def test_own_file_that_changed_is_read_again(project, invoke):

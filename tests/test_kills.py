@@ -1,15 +1,19 @@
 """Kills at random moments of every stage: repeated, the command ends as an undisturbed one.
 
-CI makes a few; ``pytest --long tests/test_kills.py`` makes a hundred in a row, twice.
+CI makes a few; ``pytest --long tests/test_kills.py`` makes a hundred in a row, twice: in one process,
+and with two workers.
 """
 
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +28,7 @@ LONGER = ",".join(f"recipes.probe.training.{name}=40" for name in ("epochs", "pa
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 MAX_LINES = 30
 """Lines of the log before a kill; a whole run has about four times as many."""
+STAGES = {"data", "features", "supervision", "train", "score", "evaluate", "reporting"}
 FILES = {
     "model.safetensors": "06_models",
     "scores.safetensors": "07_model_output",
@@ -32,8 +37,9 @@ FILES = {
 }
 
 
-def words(losses: str) -> tuple[str, ...]:
-    return ("run", "--verbose", "--env=test", f"--losses={losses}", f"--params={LONGER}")
+def words(losses: str, workers: int) -> tuple[str, ...]:
+    options = (f"--losses={losses}", f"--params={LONGER}", f"--workers={workers}")
+    return ("run", "--verbose", "--env=test", *options)
 
 
 class Undisturbed:
@@ -43,55 +49,81 @@ class Undisturbed:
         self.losses = losses
         self.empty = make_small_project(folder / "empty", store)
         self.project = shutil.copytree(self.empty, folder / "project")
-        done = runner_in(self.project)(*words(losses))
+        done = runner_in(self.project)(*words(losses, workers=1))
         assert done.returncode == 0, done.stderr
 
 
-def run_until_killed(project: Path, losses: str, lines: int, delay: float, stop: int) -> bool:
-    """Run, and send a signal after so many lines of the log; whether the run ended before."""
-    process = subprocess.Popen(
-        command(*words(losses)),
-        cwd=project,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        for _ in range(lines):
-            process.stderr.readline()
-        time.sleep(delay)  # the moment of the kill, not a condition
-        process.send_signal(stop)
-        reader = threading.Thread(target=process.stderr.read)
-        reader.start()
-        process.wait(timeout=120)
-        reader.join()
-    finally:
-        process.kill()
-        process.wait()
-    return process.returncode == 0
+@dataclass
+class Kills:
+    """Kills of runs in ``folder``; ``landed`` counts them by stage, ``start`` before the first one."""
+
+    undisturbed: Undisturbed
+    folder: Path
+    workers: int
+    seed: int
+    landed: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+        self.words = words(self.undisturbed.losses, self.workers)
+        self.tmp = self.folder / "tmp"
+        self.tmp.mkdir()
+
+    def repeat(self, kills: int) -> Iterator[int]:
+        """Kill runs of one project after the other until each is finished; yields kills so far."""
+        while self.landed.total() < kills:
+            name = f"after_{self.landed.total()}_kills"
+            project = shutil.copytree(self.undisturbed.empty, self.folder / name)
+            finished = False
+            while not finished and self.landed.total() < kills:
+                finished = self.run_until_killed(project)
+            last = runner_in(project)(*self.words, TMPDIR=str(self.tmp))
+            assert last.returncode == 0, last.stderr
+            assert_same_results(project, self.undisturbed)
+            assert_nothing_left(project)
+            assert list(self.tmp.glob("losslab-*")) == []
+            assert_true_statuses(project)
+            shutil.rmtree(project)
+            yield self.landed.total()
+
+    def run_until_killed(self, project: Path) -> bool:
+        """Run, and send a signal after some lines of the log; whether the run ended before."""
+        stop = SIGNALS[self.landed.total() % len(SIGNALS)]
+        process = subprocess.Popen(
+            command(*self.words),
+            cwd=project,
+            env=environment(TMPDIR=str(self.tmp)),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            lines = [process.stderr.readline() for _ in range(self.random.integers(1, MAX_LINES))]
+            time.sleep(0.4 * self.random.random())  # the moment of the kill, not a condition
+            process.send_signal(stop)
+            reader = threading.Thread(target=lambda: lines.extend(process.stderr))
+            reader.start()
+            process.wait(timeout=120)
+            reader.join()
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode != 0:
+            self.landed[last_stage(lines)] += 1
+        return process.returncode == 0
 
 
-def kill_and_repeat(undisturbed: Undisturbed, folder: Path, kills: int, seed: int) -> Iterator[int]:
-    """Kill runs of one project after the other until each is finished; yields kills so far."""
-    random, done, rounds = np.random.default_rng(seed), 0, 0
-    while done < kills:
-        rounds += 1
-        project = shutil.copytree(undisturbed.empty, folder / f"round_{rounds}")
-        finished = False
-        while not finished and done < kills:
-            lines, stop = int(random.integers(1, MAX_LINES)), int(random.choice(SIGNALS))
-            finished = run_until_killed(
-                project, undisturbed.losses, lines, 0.4 * random.random(), stop
-            )
-            done += not finished
-        last = runner_in(project)(*words(undisturbed.losses))
-        assert last.returncode == 0, last.stderr
-        assert_same_results(project, undisturbed)
-        assert_nothing_left(project)
-        assert_true_statuses(project)
-        shutil.rmtree(project)
-        yield done
+def last_stage(lines: list[str]) -> str:
+    """The stage of the last node that was completed, or ``train`` if a training began after it."""
+    stage = "start"
+    for line in lines:
+        completed = re.search(r"Completed node: (\S+)", line)
+        if completed:
+            parts = completed[1].split(".")
+            stage = parts[-1] if parts[-1] in STAGES else parts[0]
+        elif "training starts" in line:
+            stage = "train"
+    return stage
 
 
 def assert_same_results(project: Path, undisturbed: Undisturbed) -> None:
@@ -127,15 +159,23 @@ def assert_true_statuses(project: Path) -> None:
     assert {run.info.status for run in evaluated} == {"FINISHED"}
 
 
-def test_killed_runs_repeated_end_as_an_undisturbed_one(tmp_path, mlflow_store):
-    undisturbed = Undisturbed(tmp_path, mlflow_store, "bce,mask_label,sbayes_f1")
-    *_, done = kill_and_repeat(undisturbed, tmp_path, kills=4, seed=11)
-    assert done == 4
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory, mlflow_store) -> Undisturbed:
+    return Undisturbed(tmp_path_factory.mktemp("short"), mlflow_store, "bce,mask_label,sbayes_f1")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_killed_runs_repeated_end_as_an_undisturbed_one(undisturbed, tmp_path, workers):
+    kills = Kills(undisturbed, tmp_path, workers, seed=11)
+    *_, done = kills.repeat(len(SIGNALS))
+    assert done == len(SIGNALS)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_hundred_kills_in_a_row(tmp_path, mlflow_store, seed):
+@pytest.mark.parametrize(("seed", "workers"), [(1, 1), (2, 2)])
+def test_a_hundred_kills_in_a_row(tmp_path, mlflow_store, seed, workers):
     undisturbed = Undisturbed(tmp_path, mlflow_store, FAMILIES)
-    for done in kill_and_repeat(undisturbed, tmp_path, kills=100, seed=seed):
-        sys.stderr.write(f"seed {seed}: {done} kills\n")
+    kills = Kills(undisturbed, tmp_path, workers, seed)
+    for done in kills.repeat(100):
+        sys.stderr.write(f"seed {seed}, {workers} workers: {done} kills, {dict(kills.landed)}\n")
+    assert set(kills.landed) >= STAGES

@@ -5,10 +5,11 @@ import sys
 
 import pytest
 from conftest import ROOT
-from kedro.io import DataCatalog
+from kedro.io import DataCatalog, MemoryDataset
 from kedro.validation.type_extractor import TypeExtractor
 
 from losslab.config_loader import LosslabConfigLoader
+from losslab.datasets.checked import Checked
 from losslab.losses import LOSSES
 from losslab.parameters import (
     ElementKeywordSettings,
@@ -133,6 +134,13 @@ def test_every_intermediate_is_versioned_in_the_catalog_with_a_layer(pipelines):
         entry = resolver.resolve_pattern(name)
         assert entry.get("version") or entry.get("versioned"), name
         assert entry["metadata"]["kedro-viz"]["layer"], name
+
+
+def test_whatever_a_node_saves_is_checked(pipelines):
+    loader = LosslabConfigLoader(str(ROOT / "conf"), runtime_params={}, **CONFIG_LOADER_ARGS)
+    catalog = DataCatalog.from_config(loader["catalog"], save_version="now")
+    for name in set().union(*(pipeline.all_outputs() for pipeline in pipelines.values())):
+        assert isinstance(catalog.get(name), Checked | MemoryDataset), name
 
 
 def test_parameters_of_all_nodes_exist(pipelines, task):

@@ -8,6 +8,7 @@ import psutil
 import pytest
 from conftest import command, environment, make_small_project, newest, read_json, runner_in
 from mlflow.tracking import MlflowClient
+from test_kills import assert_nothing_left, assert_true_statuses
 
 pytestmark = pytest.mark.slow
 LONGER = ",".join(f"recipes.probe.training.{name}=60" for name in ("epochs", "patience"))
@@ -49,7 +50,8 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 
 def start(project: Path, *more: str) -> subprocess.Popen[str]:
-    """Start a run with two workers; returns when both train."""
+    """Start a run with two workers; returns when both train and there is a checkpoint."""
+    save_always(project)
     process = subprocess.Popen(
         command(*WORDS, f"--params={LONGER}", "--workers=2", "--verbose", *more),
         cwd=project,
@@ -60,7 +62,25 @@ def start(project: Path, *more: str) -> subprocess.Popen[str]:
     seen = (line for line in process.stderr if "training starts" in line)
     for _ in range(2):
         assert next(seen, None) is not None
+    while not list(project.glob("data/06_models/cwe/probe/checkpoints/*/*/seed_*/*/manifest.json")):
+        assert process.poll() is None
     return process
+
+
+def save_always(project: Path) -> None:
+    """Let trainings save a checkpoint at every evaluation."""
+    catalog = project / "conf/base/catalog_06_models.yml"
+    changed = catalog.read_text().replace("interval: 60", "interval: 0")
+    assert changed != catalog.read_text()
+    catalog.write_text(changed)
+
+
+def rerun(project: Path) -> str:
+    """Repeat the run to its end; what it logged."""
+    done = runner_in(project)(*WORDS, f"--params={LONGER}", "--workers=2", "--verbose")
+    assert done.returncode == 0, done.stderr
+    assert_nothing_left(project)
+    return done.stderr
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -84,7 +104,7 @@ def test_killed_worker_is_replaced_and_its_training_goes_on(alone, project):
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_run_ends_its_workers_and_is_continued(alone, project, kedro, stop):
+def test_stopped_run_ends_its_workers_and_is_continued(alone, project, stop):
     process = start(project)
     workers = workers_of(process)
     assert len(workers) == 2
@@ -93,18 +113,22 @@ def test_stopped_run_ends_its_workers_and_is_continued(alone, project, kedro, st
     assert process.returncode != 0
     assert not [each for each in workers if each.is_running()]
     assert set(statuses(project).values()) == {"KILLED"}
-    done = kedro(*WORDS, f"--params={LONGER}", "--workers=2")
-    assert done.returncode == 0, done.stderr
+    told = rerun(project)
+    assert "continues after step" in told or "was finished, is not trained again" in told
     assert results(project) == results(alone)
 
 
-def test_workers_of_a_killed_run_end_by_themselves(project):
+def test_workers_of_a_killed_run_end_by_themselves_and_it_is_continued(alone, project):
     process = start(project)
     workers = workers_of(process)
     process.kill()
     process.communicate(timeout=60)
     gone, alive = psutil.wait_procs(workers, timeout=60)
     assert (len(gone), alive) == (2, [])
+    told = rerun(project)
+    assert "continues after step" in told or "was finished, is not trained again" in told
+    assert results(project) == results(alone)
+    assert_true_statuses(project)
 
 
 def test_loss_that_fails_in_a_worker_costs_the_others_nothing(alone, project, kedro):

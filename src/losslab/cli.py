@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -137,12 +138,11 @@ def _run(options: dict[str, Any]) -> Any:
     from losslab.runners import locked
 
     options = _resolve_options(options)
-    if options.pop("verbose"):
-        logging.getLogger("losslab").setLevel(logging.DEBUG)
+    level = logging.DEBUG if options.pop("verbose") else None
     given = {name: options.pop(name) for name in ("fresh", "workers")}
     runner_params = {**(options.pop("runner_params") or {}), **given}
     _check_runner_params(options["runner"], runner_params)
-    with locked(_project() / RUNS, str(os.getpid()), "kedro run"):
+    with _log_level(level), locked(_project() / RUNS, str(os.getpid()), "kedro run"):
         return kedro_run.callback(**options, **FIXED, runner_params=runner_params)  # type: ignore[misc]
 
 
@@ -153,6 +153,18 @@ def _check_runner_params(runner: str, params: Collection[str]) -> None:
 
     known = signature(getattr(runners, runner.rpartition(".")[2])).parameters
     _check("runner parameter", params, [name for name in known if name != "is_async"])
+
+
+@contextmanager
+def _log_level(level: int | None) -> Iterator[None]:
+    """The level of our log lines during a run; None: as configured."""
+    lines = logging.getLogger("losslab")
+    before = lines.level
+    lines.setLevel(before if level is None else level)
+    try:
+        yield
+    finally:
+        lines.setLevel(before)
 
 
 def _resolve_options(options: dict[str, Any]) -> dict[str, Any]:
@@ -372,7 +384,7 @@ def prune(keep: int, dry_run: bool) -> None:
 
 
 def _tracked_sessions() -> set[str]:
-    """The Kedro sessions that MLflow has a run of."""
+    """The Kedro sessions that MLflow has a run of, or of whose results it has one."""
     from mlflow.tracking import MlflowClient
 
     server = _config_loader(conf_source=None, env=None)["mlflow"]["server"]
@@ -386,10 +398,14 @@ def _tracked_sessions() -> set[str]:
 
 
 def _find_sessions(client: Any) -> Iterator[str]:
+    from losslab.tracking import MADE_BY_TAG
+
     experiments = [each.experiment_id for each in client.search_experiments()]
     page = client.search_runs(experiments, max_results=1000)
     while page:
-        yield from (run.data.tags["session"] for run in page if "session" in run.data.tags)
+        for run in page:
+            tags = run.data.tags
+            yield from (tags[name] for name in ("session", MADE_BY_TAG) if name in tags)
         if not page.token:
             return
         page = client.search_runs(experiments, max_results=1000, page_token=page.token)

@@ -63,6 +63,7 @@ class Manifest:
         path = manifest_path(file)
         try:
             facts = json.loads(path.read_text(encoding="utf-8"))
+            _refuse_other_provenance(facts)
             known = {each.name for each in fields(Provenance)}
             made = {key: value for key, value in facts["provenance"].items() if key in known}
             made["lineage"] = Lineage(**made["lineage"])
@@ -74,7 +75,9 @@ class Manifest:
 
     def write(self, file: Path) -> None:
         """Write the manifest of ``file``, atomically."""
-        write_text(manifest_path(file), json.dumps(asdict(self), indent=1))
+        facts = asdict(self)
+        facts["provenance_sha256"] = _hash_facts(facts["provenance"])
+        write_text(manifest_path(file), json.dumps(facts, indent=1))
 
     def verify(self, file: Path) -> None:
         """Raise BrokenFileError if ``file`` is not the one that was saved."""
@@ -87,6 +90,17 @@ class Manifest:
                 f"{file} is broken: {size} bytes, sha256 {actual[:12]}; "
                 f"saved were {self.size} bytes, {self.sha256[:12]}"
             )
+
+
+def _refuse_other_provenance(facts: dict[str, Any]) -> None:
+    """Raise ValueError if the provenance is not as written; manifests once had no hash of it."""
+    actual = _hash_facts(facts["provenance"])
+    if facts.get("provenance_sha256", actual) != actual:
+        raise ValueError("its provenance is not as written")
+
+
+def _hash_facts(facts: dict[str, Any]) -> str:
+    return sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def manifest_path(file: Path) -> Path:

@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 from kedro.io import DatasetError, Version
 from plotly import graph_objects as go
+from safetensors.numpy import save_file
 from scipy import sparse
 
+from losslab import datasets
 from losslab.datasets import (
     CheckpointsDataset,
     CSVDataset,
@@ -22,11 +24,14 @@ from losslab.datasets import (
     SoftLabelsDataset,
     SparseMatrixDataset,
     TensorsDataset,
+    TextDataset,
 )
+from losslab.datasets.checked import Checked, system_errors
 from losslab.errors import Failure
 from losslab.evaluation import Predictions
-from losslab.manifest import Lineage, Manifest, Provenance, hash_file
+from losslab.manifest import BrokenFileError, Lineage, Manifest, Provenance, hash_file
 from losslab.supervision import SoftLabels, mix_soft_targets
+from losslab.training.checkpoint import Checkpoints
 
 NEWEST = Version(None, None)
 TABLE = pd.DataFrame({"label": ["a", "b"], "count": [3, 1]})
@@ -42,6 +47,11 @@ def same_predictions(left, right):
     assert left.matrices.keys() == right.matrices.keys()
     for key, matrix in left.matrices.items():
         assert np.array_equal(matrix.toarray(), right.matrices[key].toarray())
+
+
+def same_soft_labels(left, right):
+    rows = np.array([4, 9])
+    assert np.array_equal(left(rows), right(rows))
 
 
 CASES = {
@@ -72,8 +82,20 @@ CASES = {
         Predictions("tuned", {("test", "tuned", "0"): MATRIX.astype(bool)}),
         same_predictions,
     ),
+    "soft_labels": (
+        lambda path: SoftLabelsDataset(filepath=path, version=NEWEST),
+        SoftLabels(MATRIX[:2].astype(np.float32), rows=np.array([4, 9])),
+        same_soft_labels,
+    ),
+    "text": (lambda path: TextDataset(filepath=path, version=NEWEST), "é\n", None),
     "page": (lambda path: PageDataset(filepath=path, version=NEWEST), "<p>é</p>", None),
 }
+
+
+def test_every_kind_of_checked_dataset_is_a_case():
+    kinds = {each for each in vars(datasets).values() if isinstance(each, type)}
+    made = {type(make("file")) for make, _, _ in CASES.values()}
+    assert made == {each for each in kinds if issubclass(each, Checked)}
 
 
 @pytest.fixture(params=CASES, ids=str)
@@ -227,6 +249,19 @@ def test_failure_of_the_newest_run_is_noted_until_a_version_is_saved_or_taken(tm
         assert dataset.failure == ""
 
 
+def test_failure_that_cannot_be_noted_is_a_warning(tmp_path, caplog):
+    dataset = save_versions(tmp_path, "1")
+    (tmp_path / "metrics.json/failed.txt").mkdir()
+    dataset.mark_failed(Failure("db_loss.train", "the loss is nan"))
+    assert "metrics.json: that it failed cannot be noted: Is a directory" in caplog.text
+
+
+def test_error_of_the_system_that_safetensors_tells_as_text_is_one_again(tmp_path):
+    """A run has to know a full disk: it ends, as every further save would fail."""
+    with pytest.raises(FileNotFoundError), system_errors():
+        save_file({"w": np.zeros(2)}, tmp_path / "missing" / "file")
+
+
 def test_adopting_the_newest_version_writes_nothing(tmp_path):
     dataset = save_versions(tmp_path, "1", "2")
     dataset.adopt("2")
@@ -243,6 +278,73 @@ def test_manifest_holds_size_hash_and_provenance(tmp_path):
     assert facts["sha256"] == sha256(content).hexdigest()
     assert facts["provenance"]["parameters"] == {"gamma": 2.0}
     assert dataset.manifest.provenance == dataset.provenance
+
+
+def test_byte_flipped_anywhere_in_a_manifest_is_noticed_or_changes_nothing(tmp_path):
+    dataset = JSONDataset(filepath=(tmp_path / "a.json").as_posix(), version=Version(None, "1"))
+    lineage = Lineage({"splits": "0123abcd"}, {"training.epochs": 4})
+    dataset.provenance = Provenance("n", "f", {"losslab.x": "1"}, {"gamma": 2.5}, {}, lineage)
+    dataset.save({"a": 1})
+    manifest, path = dataset.manifest, tmp_path / "a.json/1/manifest.json"
+    content, noticed = path.read_bytes(), 0
+    for position in range(len(content)):
+        flipped = bytes([content[position] ^ 1])
+        path.write_bytes(content[:position] + flipped + content[position + 1 :])
+        try:
+            dataset._verified.clear()
+            assert dataset.verified("1") == manifest, position
+        except BrokenFileError:
+            noticed += 1
+    assert noticed > len(content) / 2
+
+
+def recorded_writes(monkeypatch):
+    """Syncs and renames in their order, by file name; what is temporary as ``part``."""
+    events, fsync, replace, rename = [], os.fsync, Path.replace, Path.rename
+
+    def name(path):
+        return "part" if Path(path).name.endswith(".part") else Path(path).name
+
+    def sync(descriptor):
+        events.append(("sync", name(Path(f"/proc/self/fd/{descriptor}").readlink())))
+        fsync(descriptor)
+
+    def move(moved):
+        def moving(path, target):
+            events.append(("rename", Path(target).name))
+            return moved(path, target)
+
+        return moving
+
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(Path, "replace", move(replace))
+    monkeypatch.setattr(Path, "rename", move(rename))
+    return events
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_file_and_manifest_are_on_the_disk_before_and_after_they_are_renamed(tmp_path, monkeypatch):
+    dataset = JSONDataset(filepath=str(tmp_path / "a.json"), version=Version(None, "1"))
+    events = recorded_writes(monkeypatch)
+    dataset.save({"a": 1})
+    assert events[:6] == [
+        ("sync", "part"),
+        ("rename", "a.json"),
+        ("sync", "1"),
+        ("sync", "part"),
+        ("rename", "manifest.json"),
+        ("sync", "1"),
+    ]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+def test_checkpoint_is_on_the_disk_before_and_after_it_is_renamed(tmp_path, monkeypatch):
+    checkpoints = Checkpoints(tmp_path, interval=0).of_training("db", {})
+    events = recorded_writes(monkeypatch)
+    assert checkpoints.save(3, 1, {"progress.json": {"step": 3}})
+    moved = events.index(("rename", "step_000000003_evaluation_000001"))
+    written = {("sync", name) for name in ("part", "progress.json", "manifest.json")}
+    assert (set(events[:moved]), events[moved + 1 :]) == (written, [("sync", "db")])
 
 
 def save_versions(tmp_path, *versions):

@@ -28,6 +28,15 @@ def test_newest_results_are_found_by_loss_and_fold(tmp_path, dataset):
     }
 
 
+def test_results_saved_after_the_first_look_are_not_read(tmp_path, dataset):
+    save(tmp_path, 1, "bce", 0.1, "2026-01")
+    before = dataset.fingerprint()
+    save(tmp_path, 1, "bce", 0.2, "2026-02")
+    save(tmp_path, 2, "bce", 0.3, "2026-02")
+    assert dataset.load() == {"bce": {1: {"mean": 0.1}}}
+    assert dataset.fingerprint() == before
+
+
 def test_other_recipes_and_cross_validations_are_not_read(tmp_path, dataset):
     for other in ("cwe-folds=2/fold=1/lstm", "cwe-folds=4/fold=1/probe", "cwe/probe"):
         file = tmp_path / other / "bce_loss/metrics.json"

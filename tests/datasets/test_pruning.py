@@ -51,6 +51,19 @@ def test_results_of_runs_in_mlflow_are_kept(tmp_path, save):
     assert found == {"metrics.json/2", "scores.json/1", "scores.json/2"}
 
 
+def test_model_that_a_run_in_mlflow_evaluated_is_kept(tmp_path, save):
+    """An earlier session trained it, whose run is gone."""
+    first = save("model.safetensors", "1", run="earlier")
+    scores = save("scores.json", "1", run="earlier")
+    for name in ("model.safetensors", "scores.json"):
+        save(name, "2", run="other")
+    made_of = {"db_loss_model": first, "db_loss_scores": scores}
+    save("metrics.json", "1", run="later", lineage=made_of)
+    save("metrics.json", "2", run="other")
+    assert unused(tmp_path, runs={"later"}) == {"scores.json/1"}
+    assert "model.safetensors/1" in unused(tmp_path)
+
+
 def test_versions_without_a_manifest_go_first(tmp_path, save):
     for version in "12":
         save("scores.json", version)

@@ -54,8 +54,48 @@ def test_noise_is_no_fall(seed):
     assert not falls_steadily(pd.Series(np.random.default_rng(seed).normal(size=200)))
 
 
-def test_too_few_evaluations_are_not_judged():
+def test_too_few_evaluations_have_no_quarters():
     assert not falls_steadily(pd.Series([7.0, 6, 5, 4, 3, 2, 1]))
+
+
+def short(validation, train=(6.0, 5.0, 4.0), metric=(0.3, 0.4, 0.5), **facts) -> pd.DataFrame:
+    """A training of a few epochs that its budget ended; the last one is the best."""
+    history = curves(train, validation).assign(validation_micro_f1=metric, best=len(train))
+    return history.assign(**{"ended_by": "budget", **facts})
+
+
+@pytest.mark.parametrize("epochs", [2, 3, 7])
+def test_a_short_budget_that_ends_while_everything_improves_is_marked(epochs):
+    losses, metric = np.arange(epochs, 0, -1.0), np.linspace(0.3, 0.5, epochs)
+    facts = training_facts(short(losses, losses, metric))
+    assert facts["mark"].startswith(f"{MARK}: validation metric and losses still improved")
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        short((6.0, 5.0, 5.5)),
+        short((9.0, 5.0, 4.9)),
+        short((6.0, 5.0, 4.0), train=(6.0, 4.0, 4.5)),
+        short((6.0, 5.0, 4.0), metric=(0.3, 0.2, 0.5)),
+        short((6.0, 5.0, 4.0), metric=(0.3, 0.49, 0.5)),
+        short((6.0, 5.0, 4.0), metric=(0.3, 0.5, 0.4), best=2),
+        short((6.0, 5.0, 4.0), ended_by="patience"),
+        short((6.0,), train=(6.0,), metric=(0.5,)),
+    ],
+    ids=[
+        "turns",
+        "levels",
+        "train",
+        "metric_falls",
+        "metric_levels",
+        "earlier",
+        "patience",
+        "single",
+    ],
+)
+def test_a_short_training_that_has_slowed_or_turned_is_not_marked(history):
+    assert training_facts(history)["mark"] is None
 
 
 def test_a_training_that_never_beat_the_trivial_prediction_is_marked():

@@ -7,8 +7,9 @@ from kedro.framework.hooks.manager import _create_hook_manager
 from kedro.io import DataCatalog, DatasetError, MemoryDataset, Version
 from kedro.pipeline import Node, Pipeline
 
-from losslab.datasets import JSONDataset
+from losslab.datasets import FoldMetricsDataset, JSONDataset
 from losslab.errors import GATHERS, FailedNodesError, Failure, LineageError
+from losslab.manifest import Lineage, Provenance
 from losslab.runners import IncrementalRunner, RunPlan
 
 CALLS = []
@@ -127,10 +128,27 @@ def test_fresh_run_computes_everything(run):
     assert sorted(run(fresh=True)) == sorted(ALL)
 
 
-def test_one_branch_is_finished_before_the_next(run):
-    assert run()[:3] == ["read", "square", "halve"]
-    done = [name for name in run(fresh=True) if name in ("read", "square", "halve")]
-    assert done == ["read", "square", "halve"]
+def chain(name):
+    """A branch of three nodes that save what they make."""
+    steps = [("numbers", f"{name}_total"), (f"{name}_total", f"{name}_2"), (f"{name}_2", name)]
+    nodes = [Node(collect, *step, name=f"{name}.{n}") for n, step in enumerate(steps, start=1)]
+    return Pipeline(nodes, tags="training")
+
+
+def test_one_branch_is_finished_before_the_next(run, caplog):
+    """Kedro's own order goes through all branches step by step."""
+    caplog.set_level(logging.DEBUG, "losslab")
+    branches = Pipeline([Node(read, "params:factor", "numbers", name="read")]) + chain("a")
+    pipeline = branches + chain("b")
+    names = [f"{branch}.{step}" for branch in "ab" for step in (1, 2, 3)]
+    assert [node.name for node in pipeline.nodes] == ["read", *sorted(names, key=lambda n: n[2])]
+    catalog = run.catalog()
+    version = catalog.get("numbers")._version
+    for name in pipeline.all_outputs() - {"numbers"}:
+        catalog[name] = JSONDataset(filepath=str(run.folder / f"{name}.json"), version=version)
+    IncrementalRunner().run(pipeline, catalog, _create_hook_manager(), "run")
+    done = [line for line in caplog.messages if line.startswith("Completed node")]
+    assert done == [f"Completed node: {name}" for name in ("read", *names)]
 
 
 def test_changed_parameter_runs_what_depends_on_it(run):
@@ -318,6 +336,55 @@ def test_version_of_something_that_the_run_computes_is_refused(run):
     with pytest.raises(LineageError, match="--load-versions names numbers"):
         RunPlan(PIPELINE, catalog)
     RunPlan(PIPELINE.only_nodes("all.square.total"), catalog)
+
+
+COMPARE = Pipeline([Node(report, "fold_metrics", "report", name="compare")])
+
+
+@pytest.fixture
+def save_fold(tmp_path):
+    def save(fold, power, version="1", loss="bce"):
+        file = tmp_path / f"folds/fold={fold}/probe/{loss}_loss/metrics.json"
+        dataset = JSONDataset(filepath=str(file), version=Version(None, version))
+        upstream = Lineage(parameters={"power": power, "split.fold": fold})
+        dataset.provenance = Provenance(lineage=upstream)
+        dataset.save({"power": power})
+
+    return save
+
+
+def compare_folds(run, **parameters):
+    catalog = run.catalog(**{"split.fold": 1, "losses": None, **parameters})
+    catalog["fold_metrics"] = FoldMetricsDataset(filepath=f"{run.folder}/folds/fold=*/probe")
+    IncrementalRunner().run(COMPARE, catalog, _create_hook_manager(), "run")
+    return catalog.get("report")
+
+
+def test_folds_made_with_other_parameters_are_refused(run, save_fold):
+    save_fold(1, power=2)
+    save_fold(2, power=3)
+    with pytest.raises(LineageError, match="bce, fold 2 was made with power 3, this run has 2"):
+        compare_folds(run, power=2)
+
+
+def test_folds_of_another_cross_validation_are_passed_over(run, save_fold):
+    for fold in (1, 2):
+        save_fold(fold, power=2, version="1")
+        save_fold(fold, power=3, version="2")
+    made = compare_folds(run, power=2)
+    assert made.load() == {"bce": str({1: {"power": 2}, 2: {"power": 2}})}
+    lineage = made.manifest.provenance.lineage
+    assert lineage.parameters["power"] == 2
+    assert "split.fold" not in lineage.parameters
+    assert {"bce, fold 1", "bce, fold 2"} <= set(lineage.datasets)
+
+
+def test_folds_of_losses_that_are_not_compared_may_differ(run, save_fold):
+    save_fold(1, power=2)
+    save_fold(1, power=3, loss="db")
+    compare_folds(run, power=2, losses=["bce"])
+    with pytest.raises(LineageError, match="db, fold 1 was made with power 3"):
+        compare_folds(run, power=2, losses=["bce", "db"])
 
 
 def test_what_was_never_saved_is_named(run):

@@ -111,7 +111,9 @@ def run_through(project: Project, server: Server, event: Callable[[], None]) -> 
 
 def test_stopped_server_misses_nothing_once_it_goes_on(server, tmp_path):
     project = Project(tmp_path)
+    started = monotonic()
     run_through(project, server, lambda: server.send(signal.SIGSTOP))
+    assert monotonic() - started < 40  # a run waits 20 s for a server that hangs
     assert list((tmp_path / OUTBOX).glob("*.jsonl"))
     server.send(signal.SIGCONT)
     project.run(server.url, TRAIN, EVALUATE)

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from inspect import unwrap
 from pathlib import Path, PurePosixPath
@@ -12,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import fsspec
 from kedro.io import AbstractVersionedDataset, DatasetError, Version
 from kedro.io.core import VersionNotFoundError, get_protocol_and_path
+from safetensors import SafetensorError
 
 from losslab.errors import Failure
 from losslab.manifest import (
@@ -116,7 +119,10 @@ class Checked:
         """Note that the newest run failed to make this: an older version is not its result."""
         folder = Path(self._filepath)
         if self._version and folder.is_dir():
-            write_text(folder / FAILED, f"{failure.node} failed: {failure.reason}")
+            try:
+                write_text(folder / FAILED, f"{failure.node} failed: {failure.reason}")
+            except OSError as error:
+                logger.warning("%s: that it failed cannot be noted: %s", folder, error.strerror)
 
     @property
     def failure(self) -> str:
@@ -149,7 +155,8 @@ class Checked:
         temporary = part_of(final)
         self._temporary = PurePosixPath(temporary)
         try:
-            unwrap(parent.save)(self, data)
+            with system_errors():
+                unwrap(parent.save)(self, data)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
@@ -230,6 +237,18 @@ class FileDataset(AbstractVersionedDataset[T, T], Generic[T]):
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": self._filepath, "version": self._version}
+
+
+@contextmanager
+def system_errors() -> Iterator[None]:
+    """Raise OSError for what safetensors tells as text: ``No space left on device (os error 28)``."""
+    try:
+        yield
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def replace_link(link: Path, target: Path) -> None:

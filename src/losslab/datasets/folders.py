@@ -1,6 +1,7 @@
 """Datasets of a folder: raw files of a corpus, results of folds, folders as paths."""
 
 import logging
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,9 +53,11 @@ class FolderDataset(AbstractDataset[None, Path]):
 
 
 class FoldMetricsDataset(AbstractDataset[None, dict[str, dict[int, Any]]]):
-    """The newest ``metrics.json`` of every loss and fold of a cross-validation, by loss and fold.
+    """A ``metrics.json`` of every loss and fold of a cross-validation, by loss and fold.
 
     ``filepath`` is the folder of one fold's results, with ``fold=*`` in the place of its number.
+    Results are looked up once; each keeps to the version that was pinned, else to the newest when it
+    was first read, whatever another cross-validation saves meanwhile.
     """
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
@@ -64,15 +67,28 @@ class FoldMetricsDataset(AbstractDataset[None, dict[str, dict[int, Any]]]):
     def load(self) -> dict[str, dict[int, Any]]:
         """What there is: a loss may lack folds, and there may be none at all."""
         results: dict[str, dict[int, Any]] = {}
-        for path, newest in self._newest().items():
-            fold = int(path.relative_to(self._folds).parts[0].removeprefix("fold="))
-            results.setdefault(path.parent.name.removesuffix("_loss"), {})[fold] = newest.load()
+        for (loss, fold), metrics in self.results.items():
+            results.setdefault(loss, {})[fold] = metrics.load()
         return results
 
     def fingerprint(self) -> str:
         """A hash of all results."""
-        found = (f"{path} {newest.manifest.sha256}" for path, newest in self._newest().items())
-        return sha256("\n".join(found).encode()).hexdigest()[:SHORT]
+        parts = (f"{key} {metrics.manifest.sha256}" for key, metrics in self.results.items())
+        return sha256("\n".join(parts).encode()).hexdigest()[:SHORT]
+
+    @cached_property
+    def results(self) -> dict[tuple[str, int], JSONDataset]:
+        """By loss and fold: its metrics, unless the newest run failed to make them."""
+        newest = Version(None, None)
+        saved = {
+            self._loss_and_fold(path): JSONDataset(filepath=str(path), version=newest)
+            for path in self._files()
+        }
+        return {key: metrics for key, metrics in saved.items() if not metrics.failure}
+
+    def _loss_and_fold(self, path: Path) -> tuple[str, int]:
+        fold = path.relative_to(self._folds).parts[0].removeprefix("fold=")
+        return path.parent.name.removesuffix("_loss"), int(fold)
 
     def save(self, data: None) -> None:
         """Raise DatasetError: each fold saves its own."""
@@ -80,12 +96,6 @@ class FoldMetricsDataset(AbstractDataset[None, dict[str, dict[int, Any]]]):
 
     def _files(self) -> list[Path]:
         return sorted(Path(self._folds).glob(f"fold=*/{self._below}/*_loss/metrics.json"))
-
-    def _newest(self) -> dict[Path, JSONDataset]:
-        """By file: the newest version, unless the newest run failed to make one."""
-        newest = Version(None, None)
-        found = {path: JSONDataset(filepath=str(path), version=newest) for path in self._files()}
-        return {path: dataset for path, dataset in found.items() if not dataset.failure}
 
     def _exists(self) -> bool:
         return bool(self._files())

@@ -44,18 +44,19 @@ def select_unused(
     """The versions to remove: not among the ``keep`` newest, and nothing kept refers to them.
 
     A report page refers to everything it was made of. ``runs``, the ids of Kedro sessions that MLflow
-    has a run of, refer to their ``RESULTS``.
+    has a run of, refer to their ``RESULTS``, and to those that they were made of: the model that a
+    later session evaluated.
     """
-    kept = {each.folder for each in versions if each.age < keep or _is_result_of(each, runs)}
+    results = [each for each in versions if _is_result_of(each, runs)]
+    kept = {each.folder for each in (*results, *(v for v in versions if v.age < keep))}
     pages = [each for each in versions if each.folder in kept and each.dataset == "report.html"]
-    referred = {
-        sha
-        for page in pages
-        if page.provenance
-        for sha in page.provenance.lineage.datasets.values()
-    }
+    of_pages, of_results = _upstream(pages), _upstream(results)
     return [
-        each for each in versions if each.folder not in kept and each.sha256[:SHORT] not in referred
+        each
+        for each in versions
+        if each.folder not in kept
+        and each.sha256[:SHORT] not in of_pages
+        and not (each.dataset in RESULTS and each.sha256[:SHORT] in of_results)
     ]
 
 
@@ -97,6 +98,12 @@ def _versions_of(folder: Path) -> Iterator[SavedVersion]:
         else:
             yield SavedVersion(file.parent, age, manifest.sha256, size, manifest.provenance)
             age += 1
+
+
+def _upstream(versions: Collection[SavedVersion]) -> set[str]:
+    """The hashes of everything that versions were made of."""
+    made = (each.provenance for each in versions if each.provenance)
+    return {sha for provenance in made for sha in provenance.lineage.datasets.values()}
 
 
 def _is_result_of(version: SavedVersion, runs: Collection[str]) -> bool:

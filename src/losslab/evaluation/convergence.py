@@ -11,8 +11,9 @@ from losslab.evaluation.trivial import beats_trivial
 MARK = "stopped before it had learned"
 NEVER_BEATEN = "never better than the best trivial prediction on validation"
 STILL_FALLING = "training and validation loss were still falling steadily"
+STILL_IMPROVING = "validation metric and losses still improved at every evaluation of its budget"
 MIN_EVALUATIONS = 8
-"""Fewer have no quarters to compare."""
+"""Fewer have no quarters to compare; they are judged by every change."""
 
 
 def summarise_trainings(history: pd.DataFrame) -> dict[str, Any]:
@@ -52,8 +53,13 @@ def _find_mark(history: pd.DataFrame, facts: Mapping[str, Any]) -> str | None:
     """
     if not beats_trivial(facts["validation"], facts["trivial"]):
         return f"{MARK}: {NEVER_BEATEN}"
-    falling = all(falls_steadily(history[f"{split}_loss"]) for split in ("train", "validation"))
-    return f"{MARK}: {STILL_FALLING}" if falling else None
+    losses = [history[f"{split}_loss"] for split in ("train", "validation")]
+    if len(history) >= MIN_EVALUATIONS:
+        return f"{MARK}: {STILL_FALLING}" if all(map(falls_steadily, losses)) else None
+    curves = [*losses, -history[f"validation_{facts['select_by']}"]]
+    cut_short = facts["ended_by"] == "budget" and facts["best_epoch"] == facts["epochs"]
+    improving = cut_short and all(map(falls_at_every_step, curves))
+    return f"{MARK}: {STILL_IMPROVING}" if improving else None
 
 
 def falls_steadily(curve: pd.Series) -> bool:
@@ -72,6 +78,17 @@ def falls_steadily(curve: pd.Series) -> bool:
     noise = float(np.median(np.abs(np.diff(values))))
     fall = third - fourth
     return fall > noise and fall >= (second - third) / 2
+
+
+def falls_at_every_step(curve: pd.Series) -> bool:
+    """Whether every value of a short curve is below the one before it, the last by no less than half
+    of the change before; a single value does not fall.
+
+    >>> falls_at_every_step(pd.Series([5, 3, 2])), falls_at_every_step(pd.Series([9, 3, 2]))
+    (True, False)
+    """
+    falls = -np.diff(curve.to_numpy(dtype=float))
+    return bool(len(falls) and (falls > 0).all() and falls[-1] >= falls[-2:][0] / 2)
 
 
 def _mark_of_loss(marks: dict[str, str | None]) -> str | None:

@@ -26,11 +26,13 @@ from kedro_mlflow.framework.hooks import mlflow_hook
 from mlflow.tracking.context.registry import resolve_tags
 from pydantic import BaseModel
 
+from losslab.datasets.checked import Checked
 from losslab.errors import Failure
 from losslab.evaluation import describe_training, own_results
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.tracking import (
+    MADE_BY_TAG,
     PARENT,
     PROCESS_TAG,
     Journal,
@@ -319,6 +321,8 @@ class Tracking:
             self._log_results(runs, METRICS[dataset_name], data, current=current)
         elif dataset_name in ARTIFACTS:
             runs.log_artifact(data, ARTIFACTS[dataset_name])
+            if current and dataset_name == "report_page":
+                runs.tag_parent(self._made_by(dataset_name))
 
     def _log_results(
         self, runs: TrainingRuns, loss: str, metrics: dict[str, Any], *, current: bool
@@ -336,8 +340,15 @@ class Tracking:
                 **{f"test/own/{metric}": value for metric, value in own_metrics.items()},
             }
             runs.log_artifact(rules, "decision_rules.json", (loss, seed))
-            runs.tag(loss, seed, _training_tags(metrics["training"]["seeds"][name]))
+            made_by = self._made_by(f"{namespace(loss)}_metrics") if current else {}
+            runs.tag(loss, seed, _training_tags(metrics["training"]["seeds"][name]) | made_by)
             runs.finish(loss, seed, "FINISHED", test_metrics | _metrics_over_seeds(metrics))
+
+    def _made_by(self, dataset_name: str) -> dict[str, str]:
+        """A tag: the Kedro session that computed a saved dataset."""
+        dataset: Any = self._catalog.get(dataset_name)
+        run = dataset.manifest.provenance.run if isinstance(dataset, Checked) else {}
+        return {MADE_BY_TAG: run["id"]} if "id" in run else {}
 
     def _end(self, status: str) -> Wrapper:
         """End all runs, let the plugin end the parent once more, or do so where it does not."""

@@ -46,7 +46,8 @@ class RunLock:
         except OSError as error:
             raise LosslabError(f"{folder} cannot be written: {error.strerror}") from error
         command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
-        self._owner.write_text(json.dumps({"process": os.getpid(), "command": command}))
+        with suppress(OSError):  # a full disk: others wait for "another run"
+            self._owner.write_text(json.dumps({"process": os.getpid(), "command": command}))
         return True
 
     def release(self) -> None:

@@ -10,6 +10,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from losslab.datasets.checked import Checked
+from losslab.datasets.folders import FoldMetricsDataset
 from losslab.errors import GATHERS, Failure, LineageError
 from losslab.manifest import SHORT, BrokenFileError, Lineage, Provenance
 from losslab.runners.fingerprint import (
@@ -22,6 +23,7 @@ from losslab.runners.fingerprint import (
     refuse_other_parameters,
 )
 
+FOLD = "split.fold"
 logger = logging.getLogger(__name__)
 
 
@@ -113,6 +115,8 @@ class RunPlan:
                 record = _choose(name, dataset, parameters, strict=strict)
                 self._refuse_other_files(name, record)
                 yield name, record
+            elif isinstance(dataset, FoldMetricsDataset):
+                yield name, self._choose_folds(dataset, parameters)
             elif isinstance(dataset, MemoryDataset) and not is_parameter(name):
                 raise LineageError(
                     f"{name} is kept in memory alone and needs the nodes before it: leave out "
@@ -121,6 +125,23 @@ class RunPlan:
                 )
             elif (content := self._content_of_files(name)) is not None:
                 yield name, Record(content, Lineage())
+
+    def _choose_folds(self, dataset: FoldMetricsDataset, parameters: dict[str, Any]) -> Record:
+        """Pin the results of the run's losses that fit its parameters, all but the fold's number."""
+        shared = {name: value for name, value in parameters.items() if name != FOLD}
+        losses = shared.get("losses") or {loss for loss, _ in dataset.results}
+        records = {
+            f"{loss}, fold {fold}": _choose(f"{loss}, fold {fold}", metrics, shared, strict=True)
+            for (loss, fold), metrics in dataset.results.items()
+            if loss in losses
+        }
+        upstream: dict[str, Any] = {}
+        for name, record in records.items():
+            self._refuse_other_files(name, record)
+            upstream |= record.lineage.parameters
+        upstream.pop(FOLD, None)
+        contents = {name: record.sha256 for name, record in records.items()}
+        return Record(dataset.fingerprint(), Lineage(contents, upstream))
 
     def _refuse_other_files(self, name: str, record: Record) -> None:
         """Raise LineageError if files that a dataset was made of have changed since."""

@@ -16,6 +16,8 @@ from losslab.tracking.journal import Operation
 RUN_COLOUR_TAG = "mlflow.runColor"
 FAILURE_TAG = "failure"
 CURRENT_TAG = "current"
+MADE_BY_TAG = "made_by"
+"""The Kedro session that computed what is current: ``kedro prune`` keeps its results."""
 PARENT = "parent"
 
 
