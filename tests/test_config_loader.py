@@ -229,6 +229,65 @@ def test_variant_has_folders_of_its_own(dataset, changes, expected):
     assert folders(dataset, **changes) == expected
 
 
+@pytest.mark.parametrize("layer", ["base", "local"])
+@pytest.mark.parametrize(
+    ("recipes", "expected"),
+    [
+        ({}, "mine"),
+        ({"mine": {"model": {"max_length": 256}}}, "mine"),
+        ({"mine": {"model": {"max_length": 64}}}, "mine-max_length=64"),
+        ({"probe": {"model": {"max_length": 64}}}, "mine-max_length=64"),
+        ({"minilm": {"model": {"max_length": 64}}}, "mine"),
+        (
+            {"mine": {"extends": "minilm"}},
+            "mine-kind=transformer-attention_dropout=0.0",
+        ),
+    ],
+    ids=str,
+)
+def test_recipe_that_extends_another_is_a_variant_if_its_whole_model_differs(
+    conf, layer, recipes, expected
+):
+    add_recipe(conf, layer)
+    assert folders(conf=conf, recipe="mine", recipes=recipes)[1] == expected
+
+
+def add_recipe(conf, layer):
+    """Add the recipe ``mine``, which extends the probe."""
+    file = conf / layer / "parameters_training.yml"
+    written = file.read_text() if file.is_file() else "recipes:\n"
+    file.write_text(f"{written}  mine: {{extends: probe}}\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("corpus: {part: title}", ("cmu_movie-part=title", "probe")),
+        ("corpus: {part: abstract}", ("cmu_movie", "probe")),
+        ("recipes: {probe: {model: {max_length: 64}}}", ("cmu_movie", "probe-max_length=64")),
+        ("recipes: {probe: {training: {epochs: 1}}}", ("cmu_movie", "probe")),
+    ],
+)
+def test_environment_that_changes_data_or_model_is_a_variant(conf, setting, expected):
+    write(conf, local__parameters=f"{setting}\n")
+    assert folders("cmu_movie", conf=conf) == expected
+
+
+def test_short_settings_of_the_tests_do_not_take_the_folders_of_real_results():
+    assert folders(env="test") == ("cwe", "probe-max_length=16-hidden_dim=32")
+
+
+def test_what_a_datasets_file_says_is_no_variant(conf):
+    write(conf, datasets__short="reader: cwe\nrecipes: {probe: {model: {max_length: 64}}}\n")
+    assert folders("short", conf=conf) == ("short", "probe")
+
+
+def test_value_of_the_file_in_place_of_the_environments_is_no_variant(conf):
+    write(conf, local__parameters="min_label_frequency: 5\n")
+    assert folders(conf=conf)[0] == "cwe-min_label_frequency=5"
+    assert folders(conf=conf, min_label_frequency=1)[0] == "cwe"
+
+
 def test_option_at_the_readers_default_is_no_variant():
     assert folders("simulated", corpus={"documents": 10})[0] == "simulated-documents=10"
     default = READERS["simulated"].__kwdefaults__["documents"]
