@@ -151,7 +151,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
     def _register_resolvers(self) -> None:
         """Take the place of an earlier loader, whose resolvers Kedro keeps: folders are this run's."""
         for name, resolver in self._resolvers.items():
-            OmegaConf.register_new_resolver(name, resolver, replace=True)
+            OmegaConf.register_resolver(name, resolver, replace=True)
 
     def _folder(self, environment: str) -> dict[str, Any]:
         """The parameters of an environment, without ``--params``, which Kedro adds to that key."""
