@@ -3,6 +3,9 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
+import warnings
 from pathlib import Path, PurePosixPath
 
 import click
@@ -100,6 +103,23 @@ def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
         else:
             found = at(loaded["probe"], path)
         assert found == value, path
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "rule"),
+    [
+        ("reuters", "micro_f1", "tuned"),
+        ("pubmed", "micro_f1", "tuned"),
+        ("aapd", "micro_f1", "own"),
+        ("trec", "subset_accuracy", "tuned"),
+        ("sst5", "subset_accuracy", "tuned"),
+        ("wos", "subset_accuracy", "tuned"),
+        ("cwe", "macro_f1", "tuned"),
+    ],
+)
+def test_best_epoch_is_selected_as_in_the_datasets_paper(dataset, metric, rule):
+    loaded = parameters(dataset)
+    assert (loaded["select_by"], loaded["validation_rule"]) == (metric, rule)
 
 
 @pytest.mark.parametrize("dataset", PUBLIC)
@@ -358,6 +378,20 @@ def test_loaders_of_one_process_resolve_folders_of_their_own():
     first, second = loader("cwe"), loader("trec")
     assert "/trec/" in second["catalog"]["splits"]["filepath"]
     assert "/cwe/" in first["catalog"]["splits"]["filepath"]
+
+
+def test_nothing_deprecated_is_called_by_the_loader():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert loader()["catalog"]
+    assert not [str(each.message) for each in caught if "losslab" in each.filename]
+
+
+def test_settings_silence_what_others_cause_and_nothing_else():
+    code = "import losslab.settings, warnings; warnings.warn('register_new_resolver() is deprecated')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert "predict" not in done.stderr
+    assert done.stderr.count("Warning") == 1
 
 
 def test_catalog_of_a_variant_can_be_built(tmp_path, monkeypatch):

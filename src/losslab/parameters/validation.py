@@ -139,6 +139,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
     values["recipe"] = recipes[checked.recipe]
+    values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
     values["features"] = {"model": values["recipe"]["model"]}
     values["bootstrap"] = {name: values["report"][name] for name in BootstrapSettings.model_fields}
     if checked.losses and checked.report.reference not in checked.losses:

@@ -12,9 +12,11 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from losslab.evaluation import judge_epoch, trivial_metrics
+from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.features.inputs import Arrays
 from losslab.losses import LOSSES, LabelStatistics, build_loss
 from losslab.models.text_model import build_model
+from losslab.parameters.evaluation import ValidationRule
 from losslab.parameters.losses import LossSettings
 from losslab.parameters.training import Recipe, SelectBy
 from losslab.supervision import group_indices
@@ -40,6 +42,7 @@ class TrainingJob(BaseModel):
     labels: tuple[str, ...] = ()
     grid: tuple[float, ...] | None = None
     select_by: SelectBy = "macro_f1"
+    validation_rule: ValidationRule = "tuned"
     seed: int = 0
 
 
@@ -66,7 +69,7 @@ def describe_job(
     task: str,
     **judging: Any,
 ) -> TrainingJob:
-    """The job of a loss; ``judging``: labels, threshold grid and the metric to select by."""
+    """The job of a loss; ``judging``: labels, and how epochs are judged (grid, rule, metric)."""
     known = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
     members = group_indices(label_statistics["groups"])
     groups = {name: tuple(indices) for name, indices in members.items()}
@@ -166,7 +169,6 @@ def run_here(
 ) -> Fitted:
     """Train in this process, which may be one of several."""
     split = partial(SplitDataset, data.features, data.targets, ids=data.ids)
-    grid = None if job.grid is None else np.array(job.grid)
     groups = {name: np.array(part, dtype=int) for name, part in job.frequency_groups.items()}
     validation = split(data.validation)
     trivial = trivial_metrics(
@@ -177,7 +179,7 @@ def run_here(
         split(data.train, context=data.context),
         validation,
         settings=job.recipe.training,
-        compute_metrics=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
+        compute_metrics=partial(judge_epoch, **_decision(job), task=job.task, groups=groups),
         name=job.loss.name,
         seed=job.seed,
         select_by=job.select_by,
@@ -187,3 +189,10 @@ def run_here(
         failures=failures,
         checkpoints=checkpoints,
     )
+
+
+def _decision(job: TrainingJob) -> dict[str, Any]:
+    """The threshold that epochs are judged by, or the candidates it is tuned among."""
+    own = job.validation_rule == "own" and LOSSES[job.loss.name].decision == "probability"
+    grid = None if job.grid is None else np.array(job.grid)
+    return {"grid": grid, "threshold": NATURAL_THRESHOLD if own else None}
