@@ -325,7 +325,7 @@ def test_raw_files_are_shared_by_the_variants_of_a_dataset_and_by_datasets_of_a_
 def test_folds_have_folders_of_their_own_in_every_layer_below_that_of_the_cross_validation():
     first, second = (loader("cwe", split={"folds": 4, "fold": fold})["catalog"] for fold in (1, 2))
     ordinary = loader("cwe")["catalog"]
-    shared = {"raw_files", "reports", "corpora", "paper_tables", "dataset_comparison"}
+    shared = {"raw_files", "reports", "corpora", "paper_tables", "dataset_comparison", "provenance"}
     joint = {name for name in first if "fold_" in name or name.startswith("cross_validation_")}
     for name, entry in first.items():
         path = str(entry.get("filepath", ""))
@@ -388,7 +388,9 @@ def test_nothing_deprecated_is_called_by_the_loader():
 
 
 def test_settings_silence_what_others_cause_and_nothing_else():
-    code = "import losslab.settings, warnings; warnings.warn('register_new_resolver() is deprecated')"
+    code = (
+        "import losslab.settings, warnings; warnings.warn('register_new_resolver() is deprecated')"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert "predict" not in done.stderr
     assert done.stderr.count("Warning") == 1
