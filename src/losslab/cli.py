@@ -410,7 +410,8 @@ def _resolve_names(options: dict[str, Any]) -> None:
 
     parameters = _parameters(options)
     task = parameters["task"]
-    registry = create_registry(task, parameters["losses"])
+    soft_zlpr = parameters["soft_labels"]["soft_zlpr"]
+    registry = create_registry(task, parameters["losses"], soft_zlpr=soft_zlpr)
     chosen = options["pipelines"] or ["__default__"]
     _check("pipeline", chosen, registry)
     _check_losses(chosen, task, parameters["losses"])
