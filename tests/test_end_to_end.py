@@ -258,7 +258,7 @@ def test_one_chosen_loss_is_its_own_reference(small, monkeypatch):
     assert (told["reference"], list(told["losses"])) == ("db", ["db"])
 
 
-@pytest.mark.parametrize(("rule", "trainings"), [("own", 1), ("per_label", 0), ("top_k", 0)])
+@pytest.mark.parametrize(("rule", "trainings"), [("per_label", 0), ("top_k", 0), ("own", 1)])
 def test_primary_rule_is_taken_from_stored_scores_on_unless_epochs_are_judged_by_it(
     small, monkeypatch, rule, trainings
 ):
