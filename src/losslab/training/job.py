@@ -70,11 +70,11 @@ def describe_job(
     **judging: Any,
 ) -> TrainingJob:
     """The job of a loss; ``judging``: labels, and how epochs are judged (grid, rule, metric)."""
-    known = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
+    statistics = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
     members = group_indices(label_statistics["groups"])
     groups = {name: tuple(indices) for name, indices in members.items()}
     return TrainingJob(
-        loss=loss, recipe=recipe, **known, frequency_groups=groups, task=task, **judging
+        loss=loss, recipe=recipe, **statistics, frequency_groups=groups, task=task, **judging
     )
 
 
@@ -124,10 +124,10 @@ def load_network(
 
 def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
     """The recipe's model and the loss, fresh."""
-    known = LabelStatistics(job.frequencies, job.documents, job.mu)
+    statistics = LabelStatistics(job.frequencies, job.documents, job.mu)
     return ModelWithLoss(
         build_model(job.recipe.model, features, num_labels=len(job.frequencies)),
-        build_loss(job.loss.name, known, groups=groups, task=job.task, **job.loss.options),
+        build_loss(job.loss.name, statistics, groups=groups, task=job.task, **job.loss.options),
         needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
         regularizers=job.recipe.training.regularizers,
         threads=job.recipe.training.threads,
@@ -141,15 +141,15 @@ def run_job(
     checkpoints: Checkpoints | None = None,
 ) -> Fitted:
     """Train as the job says, in this process or in as many as its recipe asks for."""
-    own = None if checkpoints is None else own_checkpoints(job, data, checkpoints)
-    finished = own and load_finished(own, job.loss.name, job.seed)
+    resumable = None if checkpoints is None else own_checkpoints(job, data, checkpoints)
+    finished = resumable and load_finished(resumable, job.loss.name, job.seed)
     if finished:
         return finished
     if job.recipe.training.processes > 1:
         from losslab.training.launch import run_in_processes
 
-        return run_in_processes(job, data, failures, own)
-    return run_here(job, data, failures, own)
+        return run_in_processes(job, data, failures, resumable)
+    return run_here(job, data, failures, resumable)
 
 
 def own_checkpoints(
@@ -193,6 +193,6 @@ def run_here(
 
 def _decision(job: TrainingJob) -> dict[str, Any]:
     """The threshold that epochs are judged by, or the candidates it is tuned among."""
-    own = job.validation_rule == "own" and LOSSES[job.loss.name].decision == "probability"
+    is_fixed = job.validation_rule == "own" and LOSSES[job.loss.name].decision == "probability"
     grid = None if job.grid is None else np.array(job.grid)
-    return {"grid": grid, "threshold": NATURAL_THRESHOLD if own else None}
+    return {"grid": grid, "threshold": NATURAL_THRESHOLD if is_fixed else None}
