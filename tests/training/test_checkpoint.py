@@ -295,6 +295,7 @@ def test_kill_in_the_third_seed_keeps_the_first_two(rarely, caplog):
 
 
 def test_interrupt_after_the_last_evaluation_keeps_the_result(rarely, caplog):
+    caplog.set_level("DEBUG", "losslab")
     job, data = probe_job()
 
     def interrupt(event):
@@ -576,6 +577,7 @@ def test_training_in_a_thread_leaves_signals_alone(checkpoints):
 
 @pytest.mark.slow  # it starts processes
 def test_two_processes_resume(checkpoints, caplog):
+    caplog.set_level("DEBUG", "losslab")
     job, data = probe_job("sbayes_f1", processes=2)
     undisturbed = run_job(job, data)
     with killed_at(4):
