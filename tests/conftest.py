@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 from kedro.framework.startup import bootstrap_project
 
@@ -60,10 +61,21 @@ def environment(**extra: str) -> dict[str, str]:
 def make_project(folder: Path) -> Path:
     """A project with our configuration and code, and no data; the corpus is the packaged one."""
     shutil.copytree(ROOT / "conf", folder / "conf")
+    _shorten_probe(folder / "conf")
     (folder / "src").mkdir()
     for name in ("pyproject.toml", ".telemetry"):
         shutil.copy(ROOT / name, folder)
     return folder
+
+
+def _shorten_probe(conf: Path) -> None:
+    """Have base ask for the model of conf/test: its results are no variant, folders are short."""
+    file = conf / "base/parameters_training.yml"
+    base, tests = (
+        yaml.safe_load(path.read_text()) for path in (file, conf / "test/parameters.yml")
+    )
+    base["recipes"]["probe"]["model"] |= tests["recipes"]["probe"]["model"]
+    file.write_text(yaml.safe_dump(base, sort_keys=False))
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from kedro.framework.cli.cli import KedroCLI
 from kedro.framework.cli.project import run as kedro_run
 
+from losslab.cli import _recipe_names
 from losslab.errors import CorpusError, NonFiniteLossError
 from losslab.losses import LOSSES
 
@@ -126,6 +127,15 @@ def test_help_lists_run_once(project, invoke):
     assert len(re.findall(r"^ +run ", done.output, flags=re.MULTILINE)) == 1
     for name in ("cross-validate", "fetch"):
         assert re.search(rf"^ +{name} ", done.output, flags=re.MULTILINE)
+
+
+def test_help_shows_recipes_of_the_local_environment_too(project, monkeypatch):
+    monkeypatch.chdir(project)
+    own = "recipes: {mine: {extends: probe}, probe: {training: {epochs: 1}}}\n"
+    (project / "conf/local/parameters_mine.yml").write_text(own)
+    assert _recipe_names() == ["probe", "textcnn", "lstm", "minilm", "bert", "mine"]
+    (project / "conf/local/parameters_mine.yml").write_text("recipes: [")
+    assert _recipe_names() == ["probe", "textcnn", "lstm", "minilm", "bert"]
 
 
 @pytest.mark.parametrize("command", ["run", "cross-validate"])

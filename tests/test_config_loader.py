@@ -3,6 +3,9 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
+import warnings
 from pathlib import Path, PurePosixPath
 
 import click
@@ -100,6 +103,23 @@ def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
         else:
             found = at(loaded["probe"], path)
         assert found == value, path
+
+
+@pytest.mark.parametrize(
+    ("dataset", "metric", "rule"),
+    [
+        ("reuters", "micro_f1", "tuned"),
+        ("pubmed", "micro_f1", "tuned"),
+        ("aapd", "micro_f1", "own"),
+        ("trec", "subset_accuracy", "tuned"),
+        ("sst5", "subset_accuracy", "tuned"),
+        ("wos", "subset_accuracy", "tuned"),
+        ("cwe", "macro_f1", "tuned"),
+    ],
+)
+def test_best_epoch_is_selected_as_in_the_datasets_paper(dataset, metric, rule):
+    loaded = parameters(dataset)
+    assert (loaded["select_by"], loaded["validation_rule"]) == (metric, rule)
 
 
 @pytest.mark.parametrize("dataset", PUBLIC)
@@ -229,6 +249,65 @@ def test_variant_has_folders_of_its_own(dataset, changes, expected):
     assert folders(dataset, **changes) == expected
 
 
+@pytest.mark.parametrize("layer", ["base", "local"])
+@pytest.mark.parametrize(
+    ("recipes", "expected"),
+    [
+        ({}, "mine"),
+        ({"mine": {"model": {"max_length": 256}}}, "mine"),
+        ({"mine": {"model": {"max_length": 64}}}, "mine-max_length=64"),
+        ({"probe": {"model": {"max_length": 64}}}, "mine-max_length=64"),
+        ({"minilm": {"model": {"max_length": 64}}}, "mine"),
+        (
+            {"mine": {"extends": "minilm"}},
+            "mine-kind=transformer-attention_dropout=0.0",
+        ),
+    ],
+    ids=str,
+)
+def test_recipe_that_extends_another_is_a_variant_if_its_whole_model_differs(
+    conf, layer, recipes, expected
+):
+    add_recipe(conf, layer)
+    assert folders(conf=conf, recipe="mine", recipes=recipes)[1] == expected
+
+
+def add_recipe(conf, layer):
+    """Add the recipe ``mine``, which extends the probe."""
+    file = conf / layer / "parameters_training.yml"
+    written = file.read_text() if file.is_file() else "recipes:\n"
+    file.write_text(f"{written}  mine: {{extends: probe}}\n")
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("corpus: {part: title}", ("cmu_movie-part=title", "probe")),
+        ("corpus: {part: abstract}", ("cmu_movie", "probe")),
+        ("recipes: {probe: {model: {max_length: 64}}}", ("cmu_movie", "probe-max_length=64")),
+        ("recipes: {probe: {training: {epochs: 1}}}", ("cmu_movie", "probe")),
+    ],
+)
+def test_environment_that_changes_data_or_model_is_a_variant(conf, setting, expected):
+    write(conf, local__parameters=f"{setting}\n")
+    assert folders("cmu_movie", conf=conf) == expected
+
+
+def test_short_settings_of_the_tests_do_not_take_the_folders_of_real_results():
+    assert folders(env="test") == ("cwe", "probe-max_length=16-hidden_dim=32")
+
+
+def test_what_a_datasets_file_says_is_no_variant(conf):
+    write(conf, datasets__short="reader: cwe\nrecipes: {probe: {model: {max_length: 64}}}\n")
+    assert folders("short", conf=conf) == ("short", "probe")
+
+
+def test_value_of_the_file_in_place_of_the_environments_is_no_variant(conf):
+    write(conf, local__parameters="min_label_frequency: 5\n")
+    assert folders(conf=conf)[0] == "cwe-min_label_frequency=5"
+    assert folders(conf=conf, min_label_frequency=1)[0] == "cwe"
+
+
 def test_option_at_the_readers_default_is_no_variant():
     assert folders("simulated", corpus={"documents": 10})[0] == "simulated-documents=10"
     default = READERS["simulated"].__kwdefaults__["documents"]
@@ -246,7 +325,7 @@ def test_raw_files_are_shared_by_the_variants_of_a_dataset_and_by_datasets_of_a_
 def test_folds_have_folders_of_their_own_in_every_layer_below_that_of_the_cross_validation():
     first, second = (loader("cwe", split={"folds": 4, "fold": fold})["catalog"] for fold in (1, 2))
     ordinary = loader("cwe")["catalog"]
-    shared = {"raw_files", "reports", "corpora", "paper_tables", "dataset_comparison"}
+    shared = {"raw_files", "reports", "corpora", "paper_tables", "dataset_comparison", "provenance"}
     joint = {name for name in first if "fold_" in name or name.startswith("cross_validation_")}
     for name, entry in first.items():
         path = str(entry.get("filepath", ""))
@@ -299,6 +378,22 @@ def test_loaders_of_one_process_resolve_folders_of_their_own():
     first, second = loader("cwe"), loader("trec")
     assert "/trec/" in second["catalog"]["splits"]["filepath"]
     assert "/cwe/" in first["catalog"]["splits"]["filepath"]
+
+
+def test_nothing_deprecated_is_called_by_the_loader():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert loader()["catalog"]
+    assert not [str(each.message) for each in caught if "losslab" in each.filename]
+
+
+def test_settings_silence_what_others_cause_and_nothing_else():
+    code = (
+        "import losslab.settings, warnings; warnings.warn('register_new_resolver() is deprecated')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert "predict" not in done.stderr
+    assert done.stderr.count("Warning") == 1
 
 
 def test_catalog_of_a_variant_can_be_built(tmp_path, monkeypatch):

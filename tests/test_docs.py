@@ -54,6 +54,23 @@ def test_the_page_on_losses_is_what_the_table_docstrings_and_contract_give():
     assert render(current) == current, "run: python tools/loss_docs.py"
 
 
+def test_what_decides_is_argmax_for_losses_of_single_label_tasks():
+    sections = re.split(r"^### `(\w+)`", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    decides = dict(zip(sections[1::2], sections[2::2], strict=True))
+    for name, loss in LOSSES.items():
+        (rule,) = re.findall(r"\*Decides by\* (.*)\.$", decides[name], flags=re.MULTILINE)
+        assert (rule == "argmax") == (loss.tasks == ("single",))
+        assert ("argmax" in rule) == ("single" in loss.tasks)
+
+
+@every_page
+def test_paragraphs_have_at_most_five_lines(page):
+    text = re.sub(r"^```.*?^```", "", read(page), flags=re.DOTALL | re.MULTILINE)
+    blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-|#]|\d+\.) ?)", text)
+    long = [block.strip() for block in blocks if len(block.strip().splitlines()) > 5]
+    assert not long
+
+
 def test_the_page_has_a_measured_cost_for_every_loss_and_none_is_over_its_limit():
     cost = PAGE.read_text(encoding="utf-8").split("<!-- cost -->")[1]
     for name in LOSSES:
@@ -186,7 +203,7 @@ def commands(page):
     return [part.strip() for part in parts if part.strip().startswith("kedro ")]
 
 
-OWN = {"run", "cross-validate", "fetch"}
+OWN = {"run", "explain", "cross-validate", "fetch", "prune"}
 SHOWN = sorted({command for page in PRESENT for command in commands(page)})
 SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.split()[1] in OWN]
 
@@ -197,9 +214,11 @@ def test_commands_that_are_shown_are_accepted(shown, monkeypatch):
     """Names, options and parameters are checked; nothing is run."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(cli.kedro_run, "callback", lambda **_: None)
+    monkeypatch.setattr(cli, "_explain", cli._resolve_options)
     _, command, *words = shlex.split(shown)
-    if command == "fetch":
-        assert all(word in SOURCES for word in words if not word.startswith("--"))
+    if command in ("fetch", "prune"):
+        context = cli.cli.commands[command].make_context(command, words)
+        assert all(name in SOURCES for name in context.params.get("datasets", ()))
         return
     done = CliRunner().invoke(cli.cli, [command, *words])
     assert done.exit_code == 0, done.output

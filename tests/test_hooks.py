@@ -33,6 +33,7 @@ losses: [bce, db]
 dataset: cwe
 recipe: {name: probe, training: {epochs: 4}}
 seed: 1
+soft_labels: {soft_zlpr: classic}
 db_loss: {name: db, options: {gamma: 2.0}}
 bce_loss: {name: bce, options: {}}
 """
@@ -42,7 +43,11 @@ METRICS = {
     "mean": defaultdict(lambda: 0.5),
     "std": defaultdict(lambda: None),
     "intervals": {"macro_f1": {"low": 0.4, "high": 0.6}},
-    "own": {"seeds": {"1": {"macro_f1": 0.45}}},
+    "own": {
+        "seeds": {"1": {"macro_f1": 0.45}},
+        "mean": defaultdict(lambda: 0.45),
+        "std": defaultdict(lambda: None),
+    },
     "rules": {"top_k": {"test": {"macro_f1": 0.35}}},
     "training": {"seeds": {"1": {**FACTS, "mark": "stopped before it had learned"}}, "mark": None},
 }
@@ -194,6 +199,7 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
         "recipe.name": "probe",
         "recipe.training.epochs": "4",
         "seed": "1",
+        "soft_labels.soft_zlpr": "classic",
         "loss": "db",
         "loss_options.gamma": "2.0",
     }

@@ -32,8 +32,11 @@ STAGES = (
     "data",
     "features",
     "supervision",
+    "training",
     "distillation",
+    "evaluation",
     "modelling",
+    "reporting",
     "report",
     "cross_validation",
     "meta_analysis",
@@ -41,6 +44,7 @@ STAGES = (
 UNVERSIONED = {
     *("raw_files", "failures", "checkpoints", "reports", "corpora", "paper_tables", "results"),
     "fold_metrics",
+    "provenance",
 }
 
 
@@ -172,12 +176,7 @@ SOURCES = {
     "kwls": {"count_training_words", "relate_words_to_labels", "relate_words_to_documents"},
     "ls_tfidf": {"count_training_words", "weigh_words_by_tfidf"},
     "ls_classic": {"smooth_uniformly"},
-    "soft_zlpr": {
-        "count_training_words",
-        "relate_words_to_labels",
-        "relate_words_to_documents",
-        "smooth_zlpr_targets",
-    },
+    "soft_zlpr": {"smooth_zlpr_targets"},
     "ls_distill": {"distil_labels"},
     "mask_element": {"count_training_words", "search_element_keywords"},
 }
@@ -201,6 +200,29 @@ def test_each_loss_brings_what_makes_its_input_and_nothing_of_others(pipelines, 
     assert trained == {namespace(loss), *([namespace(teacher)] if teacher else [])}
 
 
+def test_soft_zlpr_needs_keywords_only_where_it_is_smoothed_towards_them():
+    pipeline = create_registry(soft_zlpr="keywords")["soft_zlpr_loss"]
+    made = pipeline.only_nodes_with_outputs("soft_zlpr_loss_soft_targets")
+    assert "kwls_loss_soft_targets" in made.inputs()
+    assert {name.split(".")[-1] for name in short_names(pipeline)} >= SOURCES["kwls"]
+
+
+def test_every_folder_of_pipelines_is_a_pipeline(pipelines):
+    folders = {path.parent.name for path in (ROOT / "src/losslab/pipelines").glob("*/pipeline.py")}
+    assert folders <= set(pipelines)
+    assert len(folders) == 9
+
+
+def test_stage_comes_with_its_upstream_and_ends_with_itself(pipelines, task):
+    losses = losses_for_task(task)
+    for stage, last in (("training", "scores"), ("evaluation", "metrics")):
+        free = {name for name in pipelines[stage].inputs() if not name.startswith("params:")}
+        assert free == {"raw_files", "failures", "checkpoints"}
+        assert {f"{namespace(loss)}_{last}" for loss in losses} <= pipelines[stage].outputs()
+    assert not [node for node in pipelines["training"].nodes if "evaluation" in node.tags]
+    assert pipelines["reporting"] is pipelines["report"]
+
+
 def test_supervision_needs_no_training_and_makes_all_soft_targets(pipelines):
     names = short_names(pipelines["supervision"])
     assert not [name for name in names if name.endswith(".train")]
@@ -216,6 +238,6 @@ def test_page_of_soft_labels_comes_with_kwls(pipelines):
 def test_cross_validation_reads_saved_folds_and_trains_nothing(pipelines):
     pipeline = pipelines["cross_validation"]
     free = {name for name in pipeline.inputs() if not name.startswith("params:")}
-    assert free == {"fold_metrics"}
+    assert free == {"fold_metrics", "provenance"}
     assert {"fold_comparison", "cross_validation_page"} <= pipeline.all_outputs()
     assert not pipeline.all_outputs() & pipelines["__default__"].datasets()

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "losses.md"
 COST = re.compile(r"<!-- cost -->.*<!-- /cost -->", flags=re.DOTALL)
 DECISIONS = {
     "probability": "a probability; above 0.5, or above one threshold tuned on validation",
-    "score": "a score without a natural cut; above one tuned on validation",
+    "score": "a score without a natural threshold; above one tuned on validation",
 }
 SIZES = {torch.float64: 1e4, torch.float32: 1e4, torch.float16: 6e4, torch.bfloat16: 1e4}
 TARGETS = {
@@ -75,7 +75,7 @@ def family_title(module: str) -> str:
 def describe(loss: type[Loss]) -> str:
     """One loss: its class, what it does, its options with their sources, how decisions are made."""
     lines = [f"### `{loss.name}`: {loss.title}\n", _usage(loss), _prose(loss)]
-    lines.append(f"*Source:* {loss.paper}. *Decides by* {DECISIONS[loss.decision]}.")
+    lines.append(f"*Source:* {loss.paper}. *Decides by* {_decision(loss)}.")
     if in_context := [need for need in loss.needs if need not in CONSTRUCTOR]:
         lines.append(f"*Needs in the context:* {', '.join(f'`{need}`' for need in in_context)}.")
     lines.append("")
@@ -87,6 +87,14 @@ def describe(loss: type[Loss]) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def _decision(loss: type[Loss]) -> str:
+    """What labels are predicted by; single-label tasks have argmax."""
+    rules = {"multi": DECISIONS[loss.decision], "single": "argmax on single-label data"}
+    if loss.tasks == ("single",):
+        return "argmax"
+    return "; ".join(rules[task] for task in loss.tasks)
 
 
 def _usage(loss: type[Loss]) -> str:

@@ -75,8 +75,18 @@ def _dataset_names() -> list[str]:
 
 
 def _recipe_names() -> list[str]:
-    file = _project() / "conf/base/parameters_training.yml"
-    return list(yaml.safe_load(file.read_text())["recipes"]) if file.is_file() else []
+    """The recipes of conf/base and conf/local."""
+    folders = [_project() / "conf" / environment for environment in ("base", "local")]
+    files = [file for folder in folders for file in sorted(folder.rglob("parameters*.yml"))]
+    return list(dict.fromkeys(name for file in files for name in _recipes_in(file)))
+
+
+def _recipes_in(file: Path) -> Collection[str]:
+    try:
+        parameters = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except yaml.YAMLError:  # a run names the fault, --help works
+        return []
+    return parameters.get("recipes") or []
 
 
 def _split_names(context: click.Context, option: click.Parameter, value: str | None) -> Any:
@@ -102,7 +112,9 @@ OPTIONS: list[click.Parameter] = [
         help=_words("Train and report these, comma-separated", LOSSES),
     ),
     click.Option(
-        ["--seeds"], type=click.IntRange(1), help="Train every loss with so many seeds: 1, 2, ..."
+        ["--seeds"],
+        type=click.IntRange(1),
+        help="Number of trainings per loss, with seeds 1, 2, ...",
     ),
     click.Option(["--fresh"], is_flag=True, help="Compute everything again, current or not."),
     click.Option(
@@ -338,7 +350,7 @@ def fetch(datasets: tuple[str, ...], listing: bool, force: bool) -> None:
     if not datasets:
         raise click.UsageError("name one or more datasets; kedro fetch --list shows them")
     _sweep_leftovers()
-    done = [_fetch_one(name, raw, force) for name in datasets]  # each, whatever befell the others
+    done = [_fetch_one(name, raw, force) for name in datasets]  # all, even if one fails
     if not all(done):
         raise click.exceptions.Exit(1)
 
@@ -418,7 +430,7 @@ def _print_table(rows: list[dict[str, str]]) -> None:
 
 
 def _resolve_names(options: dict[str, Any]) -> None:
-    """Stop at a name that nothing bears; Kedro would ignore it or answer with a traceback.
+    """Stop at an unknown name; Kedro would ignore it or answer with a traceback.
 
     Nodes and namespaces may be named by the end of their name: ``db_loss.train``.
     """
@@ -426,7 +438,8 @@ def _resolve_names(options: dict[str, Any]) -> None:
 
     parameters = _parameters(options)
     task = parameters["task"]
-    registry = create_registry(task, parameters["losses"])
+    soft_zlpr = parameters["soft_labels"]["soft_zlpr"]
+    registry = create_registry(task, parameters["losses"], soft_zlpr=soft_zlpr)
     chosen = options["pipelines"] or ["__default__"]
     _check("pipeline", chosen, registry)
     _check_losses(chosen, task, parameters["losses"])

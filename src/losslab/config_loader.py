@@ -14,6 +14,7 @@ from losslab.data.download.sources import SOURCES
 from losslab.data.readers import FILE_READERS, READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.parameters import did_you_mean, validate_parameters
+from losslab.parameters.validation import extend_recipes
 from losslab.parameters.variants import (
     DATA_PARAMETERS,
     cross_validation_name,
@@ -99,19 +100,22 @@ class LosslabConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def cross_validation_folder(self) -> str:
-        """The folder of all folds together; other data than the dataset's file asks for is a variant."""
+        """The folder of all folds together; other data than base and dataset ask for is a variant."""
         parts = (DATA_PARAMETERS, self._reader_defaults())
-        variant = variant_name(self.dataset, self.runtime_params or {}, self._files, *parts)
+        variant = variant_name(self.dataset, self._merged, self._declared, *parts)
         return cross_validation_name(variant, self._split.get("folds"))
 
     @cached_property
     def recipe_folder(self) -> str:
-        """The folder of a recipe's results; another model than its entry is a variant."""
-        change, entry = (
-            {"model": dict((layer.get("recipes") or {}).get(self.recipe, {})).get("model", {})}
-            for layer in (self.runtime_params or {}, self._files)
-        )
-        return variant_name(self.recipe, change, entry, ("model",))
+        """The folder of a recipe's results; another model than base and dataset ask for is a variant.
+
+        Models are compared with what they extend. Of a recipe that the environment adds, its entry
+        there is what is asked for.
+        """
+        declared = {**(self._files.get("recipes") or {}), **(self._declared.get("recipes") or {})}
+        entries = (self._merged.get("recipes") or {}, declared)
+        model, declared_model = (extend_recipes(each).get(self.recipe, {}) for each in entries)
+        return variant_name(self.recipe, model, declared_model, ("model",))
 
     @property
     def _split(self) -> Mapping[str, Any]:
@@ -125,24 +129,29 @@ class LosslabConfigLoader(OmegaConfigLoader):
     @cached_property
     def _files(self) -> dict[str, Any]:
         """The parameters of base, dataset and environment, in this order."""
+        environment = self.env or self.default_run_env
+        layer = {} if environment == self.base_env else self._folder(environment)
+        self._refuse_choices(layer)
+        files = _merge(self._declared, layer)
+        self._refuse_other_data(files.get("reader"))
+        return files
+
+    @cached_property
+    def _declared(self) -> dict[str, Any]:
+        """The parameters of base and dataset: what folders without a variant's name are for."""
         if self.dataset not in self.datasets:
             hint = f"; a dataset is a file conf/{DATASETS}/<name>.yml"
             raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets) + hint)
         self._check_dataset_name()
-        environment = self.env or self.default_run_env
         layers: list[Any] = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
-        if environment != self.base_env:
-            layers.append(self._folder(environment))
         for layer in layers:
             self._refuse_choices(layer)
-        files = _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
-        self._refuse_other_data(files.get("reader"))
-        return files
+        return _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
 
     def _register_resolvers(self) -> None:
         """Take the place of an earlier loader, whose resolvers Kedro keeps: folders are this run's."""
         for name, resolver in self._resolvers.items():
-            OmegaConf.register_new_resolver(name, resolver, replace=True)
+            OmegaConf.register_resolver(name, resolver, replace=True)
 
     def _folder(self, environment: str) -> dict[str, Any]:
         """The parameters of an environment, without ``--params``, which Kedro adds to that key."""

@@ -7,7 +7,12 @@ GATHERS = "gathers"
 
 
 class LosslabError(Exception):
-    """What was wrong, where, and what to do."""
+    """What was wrong, where, and what to do.
+
+    ``details`` is the dataset that lists more, if there is one; a run adds its path to the message.
+    """
+
+    details: str | None = None
 
 
 class CorpusError(LosslabError, ValueError):

@@ -26,28 +26,38 @@ def register_pipelines() -> dict[str, Pipeline]:
 
 
 def create_registry(
-    task: str = "multi", losses: Sequence[str] | None = None
+    task: str = "multi", losses: Sequence[str] | None = None, *, soft_zlpr: str = "classic"
 ) -> dict[str, Pipeline]:
     """The pipelines of a task, with a report on ``losses``, by default every one that fits.
 
     Each ``<loss>_loss`` holds its whole upstream and runs by itself.
+
+    Args:
+        soft_zlpr: what the targets of soft_zlpr are smoothed towards (``soft_labels.soft_zlpr``).
     """
-    return dict(_registry(task, tuple(losses or losses_for_task(task))))
+    return dict(_registry(task, tuple(losses or losses_for_task(task)), soft_zlpr))
 
 
 @cache
-def _registry(task: str, chosen: tuple[str, ...]) -> dict[str, Pipeline]:
+def _registry(task: str, chosen: tuple[str, ...], soft_zlpr: str) -> dict[str, Pipeline]:
     upstream = _upstream()
-    by_loss = {name: upstream + _loss(name, task) for name in LOSSES}
+    soft_targets = {name: make() for name, make in supervision.SOFT_TARGETS.items()}
+    soft_targets["soft_zlpr"] = supervision.SOFT_ZLPR_TARGETS[soft_zlpr]()
+    by_loss = {
+        name: upstream + _loss(name, task) + soft_targets.get(name, Pipeline([])) for name in LOSSES
+    }
     every = sum((by_loss[name] for name in chosen), upstream)
     report = reporting.create_pipeline(chosen)
     return {
         "data": data.create_pipeline(),
         "features": data.create_pipeline() + features.create_pipeline(),
-        "supervision": sum((make() for make in supervision.SOFT_TARGETS.values()), upstream),
+        "supervision": sum(soft_targets.values(), upstream),
+        "training": _up_to("training", every),
         "distillation": sum((_taught(name, task) for name in distillation.TEACHERS), upstream),
+        "evaluation": _up_to("evaluation", every),
         **{namespace(name): pipeline for name, pipeline in by_loss.items()},
         "modelling": every,
+        "reporting": report,
         "report": report,
         "cross_validation": cross_validation.create_pipeline(),
         "meta_analysis": meta_analysis.create_pipeline(),
@@ -65,11 +75,14 @@ def _loss(loss: str, task: str) -> Pipeline:
     """A loss from its supervision to its metrics."""
     own = training.create_pipeline(loss) + evaluation.create_pipeline(loss)
     own += evaluation.record_conditions()
-    if loss in supervision.SOFT_TARGETS:
-        own += supervision.SOFT_TARGETS[loss]()
     if loss in distillation.TEACHERS:
         own += _taught(loss, task)
     return own + reporting.create_soft_label_page() if loss == "kwls" else own
+
+
+def _up_to(stage: str, pipeline: Pipeline) -> Pipeline:
+    """The nodes of a stage, of every loss, with all they need."""
+    return pipeline.to_nodes(*(node.name for node in pipeline.nodes if stage in node.tags))
 
 
 def _taught(loss: str, task: str) -> Pipeline:

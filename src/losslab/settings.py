@@ -10,11 +10,14 @@ os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
 os.environ.setdefault("MLFLOW_LOGGING_LEVEL", "WARNING")  # its import overrides conf/logging.yml
 os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
 
-warnings.filterwarnings(  # omegaconf, on Kedro and kedro-mlflow
-    "ignore", message=r"register_new_resolver\(\) is deprecated"
+warnings.filterwarnings(  # omegaconf, on calls of Kedro and kedro-mlflow
+    "ignore", message=r"register_new_resolver\(\) is deprecated", module="kedro"
 )
-with warnings.catch_warnings(record=True):  # MLflow, on a class of kedro-mlflow, past any filter
+with warnings.catch_warnings(record=True) as caught:  # MLflow sets a filter of its own here
     import kedro_mlflow.mlflow  # noqa: F401
+for warning in caught:
+    if "Add type hints to the `predict` method" not in str(warning.message):  # of kedro-mlflow
+        warnings.showwarning(warning.message, warning.category, warning.filename, warning.lineno)
 
 from losslab.config_loader import LosslabConfigLoader  # noqa: E402
 from losslab.hooks import PipelineSelection, Summary, Tracking  # noqa: E402

@@ -11,10 +11,13 @@ from sklearn.metrics import accuracy_score, f1_score
 from losslab.evaluation import (
     best_threshold,
     compute_metrics,
+    grid_values,
     judge_epoch,
     threshold_grid,
     tune_threshold,
 )
+from losslab.losses import LOSSES
+from losslab.parameters import LossSettings, ThresholdGrid
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "metrics.json").read_text())["seed004"]
 GRID = threshold_grid(0.4, 0.6, 0.01)
@@ -32,6 +35,16 @@ def test_grid_of_the_protocol_has_21_thresholds():
 
 def test_grid_of_one_threshold_is_that_threshold():
     assert threshold_grid(0.5, 0.5, 0.01).tolist() == [0.5]
+
+
+def test_probabilities_have_the_grid_if_there_is_one_and_other_scores_every_threshold():
+    grid = ThresholdGrid(start=0.4, stop=0.6, step=0.01)
+    bce, ranking = (
+        LossSettings(name=name, options=LOSSES[name].defaults()) for name in ("bce", "ranking")
+    )
+    assert list(grid_values(bce, grid)) == GRID.tolist()
+    assert grid_values(ranking, grid) is None
+    assert grid_values(bce, None) is None
 
 
 def test_golden_validation_split_picks_its_threshold():
@@ -148,6 +161,17 @@ def test_an_epoch_is_judged_by_group_as_metrics_are():
     for group in groups:
         for name in ("micro_f1", "macro_f1"):
             assert judged[f"{group}_{name}"] == metrics[f"{group}/{name}"]
+
+
+def test_an_epoch_is_judged_by_a_threshold_that_is_given():
+    targets, logits = draw_validation(0)
+    chances = expit(logits)
+    judged = judge_epoch(targets, chances, grid=GRID, threshold=0.5)
+    assert judged["threshold"] == 0.5 != tune_threshold(targets, chances, GRID)
+    for average in ("micro", "macro"):
+        expected = f1_score(targets, chances > 0.5, average=average, zero_division=0)
+        assert judged[f"{average}_f1"] == pytest.approx(expected)
+    assert judged["subset_accuracy"] == accuracy_score(targets, chances > 0.5)
 
 
 def test_accuracy_of_a_single_label_epoch_is_the_usual_one():

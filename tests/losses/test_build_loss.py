@@ -54,7 +54,7 @@ def test_missing_statistics_are_asked_for():
         build_loss("db")
 
 
-def test_auto_mu_without_a_figure_says_where_to_get_one():
+def test_auto_mu_without_a_number_says_where_to_get_one():
     with pytest.raises(ValueError, match=r"db: mu='auto' needs .*rebalancing_mu"):
         build_loss("db", LabelStatistics([9, 3], 10))
 
@@ -66,7 +66,7 @@ def test_options_reach_the_loss():
     assert build_loss("focal")(logits, targets).item() == pytest.approx(math.log(2) / 4)
 
 
-def test_figures_of_the_statistics_keep_their_precision_and_stay_out_of_checkpoints():
+def test_numbers_of_the_statistics_keep_their_precision_and_stay_out_of_checkpoints():
     logits, targets = torch.randn(4, 2, dtype=torch.float64), torch.eye(4, 2)
     loss = build_loss("db", STATISTICS)
     before = loss(logits, targets)

@@ -75,7 +75,7 @@ def test_sigmoid_f1_is_its_equation(batch, beta, eta, twice):
 
 
 @quiet
-def test_sigmoid_f1_takes_a_figure_per_label():
+def test_sigmoid_f1_takes_a_number_per_label():
     logits, targets = draw_batch()
     betas, etas = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.5, 0.0, -0.5, 1.0, -1.0, 0.2]
     loss = build_loss("sigmoid_f1", beta=betas, eta=etas)

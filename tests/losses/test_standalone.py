@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 from importlib.metadata import packages_distributions, requires
 from pathlib import Path
@@ -99,20 +100,47 @@ def test_the_block_keeps_others_out(blocked):
     assert told == f"No module named {blocked!r}"
 
 
-@pytest.mark.long
-def test_an_installation_without_extras_trains(tmp_path):
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    """What ``pip install losslab`` installs."""
+    source = tmp_path_factory.mktemp("source")
     for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, tmp_path)
-    shutil.copytree(
-        ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.egg-info", "__pycache__")
-    )
-    venv.create(tmp_path / "venv", with_pip=True)
-    python = tmp_path / "venv" / "bin" / "python"
-    (torch,) = re.findall(r"^torch==.*$", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
-    for wanted in (torch, str(tmp_path)):
-        subprocess.run([python, "-m", "pip", "install", "--quiet", wanted], check=True)
-    only_torch = (
-        "import importlib.util as u; assert not any(map(u.find_spec, ('kedro', 'pydantic')))"
-    )
+        shutil.copy(ROOT / name, source)
+    unwanted = shutil.ignore_patterns("*.egg-info", "__pycache__")
+    shutil.copytree(ROOT / "src", source / "src", ignore=unwanted)
+    offline = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    build = [sys.executable, "-m", "pip", "wheel", *offline, "--wheel-dir", source, source]
+    subprocess.run(build, check=True)
+    return next(source.glob("losslab-*.whl"))
+
+
+@pytest.fixture
+def python(tmp_path, wheel) -> Path:
+    """A new environment with the wheel, and the present torch in place of a downloaded one."""
+    folder = tmp_path / "venv"
+    venv.create(folder)
+    python = folder / "bin" / "python"
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
+    subprocess.run([*install, "--no-deps", "--no-index", wheel], check=True)
+    present, shown = Path(sysconfig.get_paths()["purelib"]), tmp_path / "torch alone"
+    shown.mkdir()
+    for module in modules_of("torch", set()):
+        for path in (*present.glob(module), *present.glob(f"{module}.*")):
+            (shown / path.name).symlink_to(path)
+    (site_packages,) = folder.glob("lib/python*/site-packages")
+    (site_packages / "torch.pth").write_text(f"{shown}\n")
+    return python
+
+
+def test_an_installation_without_extras_trains(python):
     clean = {"PYTHONPATH": ""}
-    assert run(python, f"{only_torch}\n{TRAIN}", **clean) == TRAINED
+    about = (
+        "import losslab, importlib.util as u, importlib.metadata as m;"
+        "print(losslab.__file__, any(map(u.find_spec, ('numpy', 'kedro', 'pydantic'))));"
+        "print([each for each in m.requires('losslab') if 'extra ==' not in each])"
+    )
+    installed, required = run(python, about, **clean)
+    assert installed.startswith(str(python.parents[1]))
+    assert installed.endswith(" False")
+    assert required == "['torch<3,>=2.8']"
+    assert run(python, TRAIN, **clean) == TRAINED

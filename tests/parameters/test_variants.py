@@ -51,6 +51,12 @@ def test_readers_default_is_no_variant():
         assert variant_name("x", changes, FILES, PARAMETERS, defaults) == expected
 
 
+def test_part_that_is_switched_off_is_a_variant():
+    declared = {"undersample": {"ratio": 10}}
+    name = variant_name("x", {"undersample": None}, declared, ("undersample",))
+    assert name == "x-undersample=None"
+
+
 def test_folds_are_named_after_a_variant_that_was_shortened():
     labels = [f"label {number}" for number in range(40)]
     changes = {"corpus": {"labels": labels}, "split": {"folds": 4}}

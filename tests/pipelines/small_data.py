@@ -93,6 +93,7 @@ def run_nodes(
         label_space=list("abcd")[: targets.shape[1]],
         grid=GRID,
         select_by="macro_f1",
+        validation_rule="tuned",
         seed=1,
         num_seeds=2,
         failures=Path("nowhere"),

@@ -1,6 +1,7 @@
 """The data stage on made-up files: nodes, and commands that run them."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -80,7 +81,9 @@ def test_too_many_broken_rows_stop_the_run_and_are_kept(project, invoke):
     assert "2 of 62 rows were rejected (3.2%)" in done.stderr
     assert "expected … fields, found … (2)" in done.stderr
     kept = project / "data/02_intermediate/cwe/rejected_rows.csv"
-    assert "Rejected rows: the dataset rejected_rows;" in done.stderr
+    listed = Path("data/02_intermediate/cwe/latest/rejected_rows.csv")
+    assert f"raise max_rejected; rejected rows: {listed}\n" in done.stderr
+    assert (project / listed).read_bytes() == newest(kept).read_bytes()
     assert pd.read_csv(newest(kept))["line"].tolist() == [62, 63]
     notes = read_json(project / "data/02_intermediate/cwe/corpus_notes.json")
     assert notes["rejected"] == {"expected … fields, found …": 2}

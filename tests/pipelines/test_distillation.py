@@ -68,6 +68,7 @@ def baseline():
         label_space=LABELS,
         grid=GRID,
         select_by="macro_f1",
+        validation_rule="tuned",
         seed=3,
         num_seeds=1,
         failures=Path("nowhere"),

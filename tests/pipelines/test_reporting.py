@@ -146,13 +146,6 @@ def test_corpus_figures_are_those_of_the_splits(label_matrix):
     assert all(figure.data for figure in figures)
 
 
-def test_run_is_described_by_command_commit_and_versions(monkeypatch):
-    monkeypatch.setattr("sys.argv", ["/somewhere/kedro", "run", "--losses=bce"])
-    described = nodes.describe_run({})
-    assert described["command"] == "kedro run --losses=bce"
-    assert {"python", "torch", "losslab"} <= set(described["versions"])
-
-
 def test_papers_tables_need_no_run(tmp_path):
     text = nodes.compare_with_papers(tmp_path / "reports", tmp_path / "corpora")
     assert text.startswith("#")

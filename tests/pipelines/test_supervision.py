@@ -117,7 +117,8 @@ def test_targets_of_soft_zlpr_are_mixed_with_uniform_or_keyword_labels(corpus, t
     splits, label_matrix = corpus
     keywords, _ = keyword_labels(splits, label_matrix)
     settings = SoftLabelSettings(eps=0.2, tf="log", soft_zlpr=towards)
-    soft = nodes.smooth_zlpr_targets(label_matrix, keywords, splits, settings)
+    given = {} if towards == "classic" else {"towards": keywords}
+    soft = nodes.smooth_zlpr_targets(label_matrix, splits, settings, **given)
     rows = np.array(TRAIN)
     distribution = 1 / 3 if towards == "classic" else keywords(rows)
     expected = 0.8 * label_matrix[rows].toarray() + 0.2 * distribution

@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from losslab.errors import NonFiniteScoresError
-from losslab.evaluation import threshold_grid
-from losslab.pipelines.training.nodes import grid_values, score
+from losslab.pipelines.training.nodes import score
 
-from .small_data import GRID, loss_settings, make_data, run_nodes
+from .small_data import make_data, run_nodes
 
 
 def same(left, right) -> bool:
@@ -36,13 +35,6 @@ def test_losses_with_their_own_scores_pass_through_all_nodes(loss):
     assert done.scores["test"].shape == (2, 30, 4)
     assert set(done.decision_rules["seeds"]) == set(done.metrics["seeds"]) == {"1", "2"}
     assert done.metrics["mean"]["micro_f1"] > 0.3
-
-
-def test_probabilities_have_the_grid_if_there_is_one_and_other_scores_every_threshold():
-    expected = threshold_grid(start=0.4, stop=0.6, step=0.01).tolist()
-    assert list(grid_values(loss_settings("bce"), GRID)) == expected
-    assert grid_values(loss_settings("ranking"), GRID) is None
-    assert grid_values(loss_settings("bce"), None) is None
 
 
 def test_scores_of_a_damaged_model_are_refused_by_loss_and_seed():

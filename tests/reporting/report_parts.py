@@ -30,7 +30,7 @@ from losslab.reporting import (
     tabulate_rules,
 )
 from losslab.reporting.comparison import CONVENTIONS
-from losslab.reporting.definitions import COLUMNS
+from losslab.reporting.definitions import COLUMNS, OWN_METRICS
 
 LABELS = [f"label {number}" for number in range(6)]
 TABLE = pd.DataFrame(
@@ -55,7 +55,7 @@ STATISTICS = {
 def result(
     value: float, spread: float | None = 0.01, seeds: int = 2, untrained: str | None = None
 ) -> dict:
-    keys = ("best_epoch", *COLUMNS, *CONVENTIONS)
+    keys = ("best_epoch", *COLUMNS, *CONVENTIONS, *OWN_METRICS)
     return {
         "rule": "tuned",
         "seeds": {str(seed): {} for seed in range(seeds)},

@@ -13,8 +13,8 @@ from losslab.reporting import (
     draw_long_tail,
     to_markdown,
 )
-from losslab.reporting.best_losses import HEADLINE_METRICS, find_best_losses
-from losslab.reporting.definitions import COLUMNS
+from losslab.reporting.best_losses import find_best_losses
+from losslab.reporting.definitions import COLUMNS, HEADLINE_METRICS, OWN_METRICS
 
 
 @pytest.fixture
@@ -35,6 +35,18 @@ def test_comparison_puts_the_best_macro_f1_first(metrics):
     assert table["loss"].tolist() == ["db", "bce"]
     assert table.loc[0, "tail/macro_f1"] == 0.5
     assert table.loc[0, "tail/macro_f1_std"] == 0.01
+
+
+def test_comparison_has_metrics_at_the_natural_threshold_where_a_loss_has_one(metrics):
+    assert not [name for name in comparison_table(metrics) if name.startswith("own/")]
+    for loss, own in (("bce", None), ("db", result(0.3))):
+        values = dict.fromkeys(OWN_METRICS, 0.25) if own else {}
+        metrics[loss]["own"] = own and {**own, "mean": values, "std": dict.fromkeys(values, 0.02)}
+    table = comparison_table(metrics).set_index("loss")
+    for name in OWN_METRICS:
+        assert table.loc["db", [f"own/{name}", f"own/{name}_std"]].tolist() == [0.25, 0.02]
+        assert pd.isna(table.loc["bce", f"own/{name}"])
+    assert {"own/micro_precision", "own/macro_recall", "own/macro_f1"} < set(table)
 
 
 def test_markdown_has_a_row_per_loss_and_columns_of_one_width(metrics):

@@ -63,6 +63,23 @@ def test_words_that_are_labels_are_learned():
     assert fitted.history["validation_macro_f1"].max() > 0.95
 
 
+@pytest.mark.parametrize(
+    ("loss", "task", "rule", "threshold"),
+    [
+        ("bce", "multi", "own", [0.5]),
+        ("bce", "multi", "tuned", None),
+        ("ranking", "multi", "own", None),  # its scores have no natural threshold
+        ("ce", "single", "own", []),
+    ],
+)
+def test_epochs_are_judged_by_the_threshold_of_the_primary_rule(loss, task, rule, threshold):
+    job, data = make_job(read_recipe("textcnn", {"max_length": 16}, **SHORT), task, loss)
+    history = run_job(job.model_copy(update={"validation_rule": rule}), data).history
+    tuned = run_job(job, data).history.filter(["validation_threshold"])
+    expected = tuned.to_numpy().ravel().tolist() if threshold is None else 2 * threshold
+    assert history.filter(["validation_threshold"]).to_numpy().ravel().tolist() == expected
+
+
 @pytest.mark.parametrize("select_by", ["macro_f1", "micro_f1", "subset_accuracy"])
 def test_the_best_epoch_is_that_of_the_metric_to_select_by(select_by):
     recipe = read_recipe("textcnn", {"max_length": 16}, **SHORT | {"epochs": 12, "patience": 12})

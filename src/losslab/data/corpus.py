@@ -61,10 +61,10 @@ class Corpus:
         }
 
 
-def check_rejected(summary: Mapping[str, Any], *, limit: float, listed_in: str) -> None:
+def check_rejected(summary: Mapping[str, Any], *, limit: float, details: str) -> None:
     """Raise CorpusError if more than ``limit`` (a share) of the rows were rejected.
 
-    ``listed_in`` is where the rejected rows are listed.
+    ``details`` is the dataset that lists them.
     """
     rejected = sum(summary["rejected"].values())
     rows = rejected + summary["documents"]
@@ -72,11 +72,12 @@ def check_rejected(summary: Mapping[str, Any], *, limit: float, listed_in: str) 
         return
     common = Counter(summary["rejected"]).most_common(3)
     reasons = "; ".join(f"{reason} ({count})" for reason, count in common)
-    raise CorpusError(
+    error = CorpusError(
         f"{rejected} of {rows} rows were rejected ({rejected / rows:.1%}), more than max_rejected "
-        f"({limit:.1%}) allows: {reasons}. Rejected rows: {listed_in}; correct the raw files, or raise "
-        "max_rejected"
+        f"({limit:.1%}) allows: {reasons}. Correct the raw files, or raise max_rejected"
     )
+    error.details = details
+    raise error
 
 
 def check_one_label(documents: pd.DataFrame) -> None:

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.data.split import split_rows
+
 
 def fingerprint_data(
     documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str]
@@ -14,7 +16,7 @@ def fingerprint_data(
     """A short hash each of ids, texts, splits, targets, label space, and of all the test split has."""
     matrix = sparse.csr_array(targets)
     matrix.sum_duplicates()
-    test = np.flatnonzero(documents["split"] == "test")
+    test = split_rows(documents, "test")
     return {
         **{name: digest(documents[name].astype(str)) for name in ("id", "text", "split")},
         "targets": digest(_hash_matrix(matrix)),

@@ -18,6 +18,7 @@ from losslab.datasets.folders import (
     FoldMetricsDataset,
     RawFolderDataset,
 )
+from losslab.datasets.provenance import ProvenanceDataset
 
 __all__ = [
     "CSVDataset",
@@ -29,6 +30,7 @@ __all__ = [
     "PageDataset",
     "ParquetDataset",
     "PredictionsDataset",
+    "ProvenanceDataset",
     "RawFolderDataset",
     "SoftLabelsDataset",
     "SparseMatrixDataset",

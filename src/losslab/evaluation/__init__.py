@@ -45,6 +45,7 @@ from losslab.evaluation.results import evaluate_loss, own_results, summarise_see
 from losslab.evaluation.score_curves import calibration_error, compute_score_curves
 from losslab.evaluation.thresholds import (
     best_threshold,
+    grid_values,
     judge_epoch,
     label_thresholds,
     threshold_grid,
@@ -79,6 +80,7 @@ __all__ = [
     "fit_k",
     "fit_label_thresholds",
     "fold_marks",
+    "grid_values",
     "holm",
     "intervals",
     "judge_epoch",

@@ -21,7 +21,9 @@ from losslab.evaluation.confusion import (
     dense_rows,
     f1,
     f1_empty_as_one,
+    macro_f1,
     mean,
+    micro_f1,
     pool,
     precision,
     recall,
@@ -82,8 +84,8 @@ def compute_metrics(
     }
     for name, labels in (groups or {}).items():
         part = select_labels(statistics.by_label, labels)
-        metrics[f"{name}/micro_f1"] = float(f1(pool(part))[0])
-        metrics[f"{name}/macro_f1"] = mean(f1(part))
+        metrics[f"{name}/micro_f1"] = micro_f1(part)
+        metrics[f"{name}/macro_f1"] = macro_f1(part)
         metrics[f"{name}/macro_f1_absent_as_one"] = mean(f1_empty_as_one(part))
     return metrics
 

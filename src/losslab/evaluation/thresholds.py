@@ -15,6 +15,8 @@ from losslab.evaluation.confusion import (
     select_labels,
 )
 from losslab.evaluation.predictions import predict_labels
+from losslab.losses import LOSSES
+from losslab.parameters import LossSettings, ThresholdGrid
 
 
 def threshold_grid(start: float, stop: float, step: float) -> np.ndarray:
@@ -24,6 +26,13 @@ def threshold_grid(start: float, stop: float, step: float) -> np.ndarray:
     [0.4, 0.5, 0.6]
     """
     return np.round(np.arange(int((stop - start) / step + 1e-9) + 1) * step + start, 10)
+
+
+def grid_values(loss: LossSettings, grid: ThresholdGrid | None) -> tuple[float, ...] | None:
+    """The thresholds to try; None for all there are, as always for scores that are no probabilities."""
+    if grid is None or LOSSES[loss.name].decision != "probability":
+        return None
+    return tuple(threshold_grid(**grid.model_dump()).tolist())
 
 
 def tune_threshold(targets: Matrix, scores: np.ndarray, grid: np.ndarray | None) -> float:
@@ -109,24 +118,32 @@ def judge_epoch(
     scores: np.ndarray,
     *,
     grid: np.ndarray | None,
+    threshold: float | None = None,
     task: str = "multi",
     groups: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, float]:
     """Validation metrics of an epoch, by the protocol of the test split: what models are chosen by.
 
-    ``accuracy`` is the share of documents whose label set is exactly right (``subset_accuracy`` of
-    the test metrics). ``targets`` may be sparse. ``groups``: label indices by name; adds
-    ``<group>_micro_f1`` and ``<group>_macro_f1``. ``threshold`` is absent from single-label tasks.
+    ``subset_accuracy`` is the share of documents whose label set is exactly right.
+
+    Args:
+        targets: documents x labels, dense or sparse.
+        grid: the candidates of a tuned threshold, see ``tune_threshold``.
+        threshold: a fixed one in its place; metrics of single-label tasks have no ``threshold``.
+        groups: label indices by name; adds ``<group>_micro_f1`` and ``<group>_macro_f1``.
     """
-    tuned = {} if task == "single" else {"threshold": tune_threshold(targets, scores, grid)}
-    counts, exact = _count_predictions(targets, scores, tuned or {"k": 1})
+    decision: dict[str, float] = {"k": 1}
+    if task != "single":
+        tuned = tune_threshold(targets, scores, grid) if threshold is None else threshold
+        decision = {"threshold": tuned}
+    counts, exact = _count_predictions(targets, scores, decision)
     metrics = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
     metrics["subset_accuracy"] = exact / max(len(scores), 1)
     for name, labels in (groups or {}).items():
         part = select_labels(counts, labels)
         metrics[f"{name}_micro_f1"] = micro_f1(part)
         metrics[f"{name}_macro_f1"] = macro_f1(part)
-    return {**metrics, **tuned}
+    return metrics if task == "single" else {**metrics, **decision}
 
 
 def _count_predictions(

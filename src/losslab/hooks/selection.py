@@ -8,10 +8,16 @@ from losslab.pipeline_registry import create_registry
 
 
 class PipelineSelection:
-    """Fits the registry to the run: losses of the dataset's task, a report on the chosen ones."""
+    """Fits the registry to the run: losses of the dataset's task, a report on the chosen ones.
+
+    What ``soft_zlpr`` is smoothed towards decides on the nodes it needs.
+    """
 
     @hook_impl(tryfirst=True)  # a hook that fails, as the plugin's may, skips those after it
     def after_context_created(self, context: KedroContext) -> None:
         """Replace pipelines before Kedro picks from them; a registry cannot know the parameters."""
         parameters = context.config_loader["parameters"]
-        pipelines.update(create_registry(parameters["task"], parameters["losses"]))
+        soft_zlpr = parameters["soft_labels"]["soft_zlpr"]
+        pipelines.update(
+            create_registry(parameters["task"], parameters["losses"], soft_zlpr=soft_zlpr)
+        )

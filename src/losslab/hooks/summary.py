@@ -9,6 +9,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
+from losslab.errors import LosslabError
 from losslab.hooks.tracking import METRICS, Tracking, Wrapper
 
 NO_SUMMARY = "losslab.no_summary"
@@ -37,6 +38,14 @@ class Summary:
         elif dataset_name == "failed_losses":
             self._failed = data
         self._report_saved |= dataset_name == "report_page"
+
+    @hook_impl
+    def on_node_error(self, error: Exception, catalog: DataCatalog) -> None:
+        """Add the path of the dataset that has the details of an error."""
+        if isinstance(error, LosslabError) and error.details:
+            dataset: Any = catalog.get(error.details)
+            name = error.details.replace("_", " ")
+            error.args = (f"{error}; {name}: {_relative(dataset.latest)}",)
 
     @hook_impl
     def node_is_current(self, node: Node, catalog: DataCatalog) -> None:

@@ -125,7 +125,7 @@ class _Rebalanced(_BalancedLoss):
 
 class ClassBalancedLoss(_ClassBalanced):
     """Class-balanced focal loss: weights labels by the effective number of their documents; choose
-    it where labels are rare, but do not come along with common ones.
+    it where labels are rare, but seldom co-occur with common ones.
 
     ``mean of w_c * (1 - p_t)^gamma * bce(z, y)``, ``w_c = (1 - beta) / (1 - beta^n_c)`` (eq. 3, 4).
 
@@ -138,7 +138,7 @@ class ClassBalancedLoss(_ClassBalanced):
 
     name = "cb"
     title = "Class-balanced focal"
-    choose_when = "labels are rare, but do not come along with common ones"
+    choose_when = "labels are rare, but seldom co-occur with common ones"
     paper = f"{BALANCED}, eq. 3, 4"
 
     def __init__(
@@ -150,7 +150,7 @@ class ClassBalancedLoss(_ClassBalanced):
 
 class RebalancedFocalLoss(_Rebalanced):
     """Rebalanced focal loss: undoes the oversampling of labels that co-occur; choose it where rare
-    labels come along with common ones.
+    labels co-occur with common ones.
 
     ``mean of w * (1 - p_t)^gamma * bce(z, y)``, ``w = alpha + sigmoid(beta * (r - mu))``,
     ``r = (1/n_c) / sum over P of 1/n_k`` (eq. 5). A document without labels has w = 1 + alpha.
@@ -164,7 +164,7 @@ class RebalancedFocalLoss(_Rebalanced):
 
     name = "rfl"
     title = "Rebalanced focal"
-    choose_when = "rare labels come along with common ones"
+    choose_when = "rare labels co-occur with common ones"
     paper = f"{BALANCED}, eq. 5"
 
     def __init__(
@@ -288,7 +288,7 @@ class ClassBalancedNTRLoss(_ClassBalanced):
 
 class DistributionBalancedLoss(_Rebalanced):
     """Distribution-balanced loss: rebalanced weights, negative tolerance and focal factor; choose it
-    where the tail is long and its labels come along with common ones.
+    where the tail is long and its labels co-occur with common ones.
 
     ``mean of w * (1 - q_t)^gamma * bce(u, y)``, negatives times ``1/lambda`` (eq. 8); w as in
     :class:`RebalancedFocalLoss`, u as in :class:`NegativeTolerantFocalLoss`.
@@ -302,7 +302,7 @@ class DistributionBalancedLoss(_Rebalanced):
 
     name = "db"
     title = "Distribution-balanced focal"
-    choose_when = "the tail is long and its labels come along with common ones"
+    choose_when = "the tail is long and its labels co-occur with common ones"
     paper = f"{BALANCED}, eq. 8"
 
     def __init__(

@@ -60,9 +60,9 @@ class Loss(nn.Module):
 
     def __new__(cls, *_: Any, **options: Any) -> Self:
         """Check the hyperparameters; arguments of other kinds are the constructor's business."""
-        known = cls.options()
-        for name in options.keys() & known.keys():
-            cls._check(known[name], options[name])
+        hyperparameters = cls.options()
+        for name in options.keys() & hyperparameters.keys():
+            cls._check(hyperparameters[name], options[name])
         return super().__new__(cls)
 
     def __init__(self) -> None:
@@ -99,13 +99,13 @@ class Loss(nn.Module):
             raise ValueError(f"{cls.name or cls.__name__}: {error}") from None
 
     def keep(self, **constants: Any) -> None:
-        """Keep figures that never change, in float64 whatever the model's precision and device."""
+        """Keep numbers that never change, in float64 whatever the model's precision and device."""
         self._constants |= {
             name: torch.as_tensor(values, dtype=torch.float64) for name, values in constants.items()
         }
 
     def constant(self, name: str, like: Tensor) -> Tensor:
-        """A kept figure in the type and on the device of ``like``."""
+        """A kept number in the type and on the device of ``like``."""
         key = (name, like.dtype, like.device)
         if key not in self._cast:
             with torch.inference_mode(False):  # an inference tensor could not be trained with

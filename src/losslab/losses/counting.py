@@ -65,6 +65,7 @@ class TencentLoss(RandomLoss):
     ``sum_c coef_c * mean_i (12 y softplus(-z) + (1-y) softplus(z))``, as the code of Tencent
     ML-Images (Wu et al. 2019) has it; the sigmoidF1 paper names it without an equation. A label with
     a positive in the batch: t batches in a row had one, ``coef = max(0.01, log10(10 / (0.01 + t)))``.
+
     One without is selected with probability 0.3, else coef 0; t batches since its last positive
     selected it, ``coef = log10(10 / (8 + t))``, or 0.001 where that is at most 0.01.
     ``context["selected"]`` (C booleans) gives the selection. In evaluation mode all labels are
@@ -112,7 +113,7 @@ class TencentLoss(RandomLoss):
         if "selected" in context:
             selected = torch.as_tensor(context["selected"], device=present.device).bool()
             if selected.shape != present.shape:
-                raise ValueError(f"{self.name}: context['selected'] must hold one figure per label")
+                raise ValueError(f"{self.name}: context['selected'] must hold one number per label")
             return selected
         if not self.training:
             return torch.ones_like(present)

@@ -3,6 +3,7 @@
 ``S = sigmoid(beta (z + eta))`` stands for a decision; tp, fp, fn are its sums over the batch, and the
 value is ``1 - mean over labels of 2 tp / (2 tp + fn + fp + eps)``. The printed equations lack the
 factor 2 and the "1 -". The batch must reach the loss whole, and be large enough to hold positives.
+
 beta and eta keep their names; ``f_beta`` is the beta of eq. 8, ``average`` says over what the mean
 goes: ``macro`` over all labels, ``present`` over those with a positive in the batch, ``micro`` over
 the sums of all labels.
@@ -92,7 +93,7 @@ class _F1Loss(Loss):
         for name, values in (("beta", beta), ("eta", eta)):
             if values.ndim == 1 and len(values) != logits.shape[1]:
                 raise ValueError(
-                    f"{self.name}: {name} has {len(values)} figures for {logits.shape[1]} labels"
+                    f"{self.name}: {name} has {len(values)} numbers for {logits.shape[1]} labels"
                 )
         return beta * (start + eta)
 
@@ -131,16 +132,18 @@ class SoftF1Loss(_F1Loss):
 
 
 class SigmoidF1Loss(_F1Loss):
-    """sigmoidF1 loss: soft F1 with slope and offset of the decision; choose it as ``soft_f1``, with a
-    say over how sharp decisions are.
+    """sigmoidF1 loss: soft F1 with slope and offset of the decision; choose it as ``soft_f1``, where
+    decisions should be sharper.
 
     ``1 - mean_c 2 tp / (2 tp + fn + fp)`` with ``S = sigmoid(beta (z + eta))`` (eq. 10, 11).
-    ``beta`` and ``eta`` may be lists, a number per label; beta 1, eta 0 is ``soft_f1``. The defaults
-    come from a grid of beta 1 to 5 and eta -1 to 1 (validation macro-F1 of the probe, 3 seeds): 0.549
-    on CWE and 0.546 on Reuters, where soft F1 has 0.544 and 0.543; the differences are within the
-    spread of seeds. ``input="probability"`` puts sigmoid(z) in
-    place of z, as the authors' code does: with their eta of +1 gradients are near 1e-7 and nothing
-    trains; take eta -0.5.
+    ``beta`` and ``eta`` may be lists, a number per label; beta 1, eta 0 is ``soft_f1``.
+
+    The defaults come from a grid of beta 1 to 5 and eta -1 to 1 (validation macro-F1 of the probe, 3
+    seeds): 0.549 on CWE and 0.546 on Reuters, where soft F1 has 0.544 and 0.543; the differences are
+    within the spread of seeds.
+
+    ``input="probability"`` puts sigmoid(z) in place of z, as the authors' code does: with their eta of
+    +1 gradients are near 1e-7 and nothing trains; take eta -0.5.
 
     Shapes: logits and targets B x C, targets in [0, 1], B >= 256 advised; value scalar.
 
@@ -150,7 +153,7 @@ class SigmoidF1Loss(_F1Loss):
 
     name = "sigmoid_f1"
     title = "sigmoidF1"
-    choose_when = "as for soft_f1, with a say over how sharp decisions are"
+    choose_when = "as for soft_f1, where decisions should be sharper"
     paper = f"{SIGMOID_F1}, eq. 11"
 
     def __init__(
@@ -264,14 +267,14 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
         self.register_buffer("counts", torch.zeros(2, dtype=torch.int64))
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
-        """One minus the batch's soft F1 at the chain's present place; then the chain moves."""
+        """One minus the batch's soft F1 at the chain's state; then the chain moves."""
         value = super().compute(logits, targets, context)
         if self.training and "beta" not in context:
             self._move(logits.detach(), targets)
         return value
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
-        """Draws of the context, else the chain's place, else, in evaluation, its mean."""
+        """Draws of the context, else the chain's state, else, in evaluation, its mean."""
         if "beta" in context or "eta" in context:
             draws = [len(context.get(key, ())) for key in ("beta", "eta")]
             if draws != [len(like)] * 2:
@@ -279,15 +282,15 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
             beta, eta = (torch.as_tensor(context[key]).to(like) for key in ("beta", "eta"))
             return beta.reshape(-1, 1), eta.reshape(-1, 1)
         walked = int(self.counts.sum())
-        place = self.chain if self.training or not walked else self.sums.sum(dim=0) / walked
-        return place[0].to(like.dtype).exp(), place[1].to(like.dtype)
+        state = self.chain if self.training or not walked else self.sums.sum(dim=0) / walked
+        return state[0].to(like.dtype).exp(), state[1].to(like.dtype)
 
     def _move(self, logits: Tensor, targets: Tensor) -> None:
         with torch.enable_grad():
-            place = self.chain.detach().to(logits.dtype, copy=True).requires_grad_()
-            decisions = torch.sigmoid(place[0].exp() * (logits + place[1]))
+            state = self.chain.detach().to(logits.dtype, copy=True).requires_grad_()
+            decisions = torch.sigmoid(state[0].exp() * (logits + state[1]))
             fit = logits.shape[1] * self.soft_f1(decisions, targets)
-            (slope,) = torch.autograd.grad(fit + place.square().sum() / 2, place)
+            (slope,) = torch.autograd.grad(fit + state.square().sum() / 2, state)
         noise = torch.randn(self.chain.shape, generator=self.generator)
         self.chain -= self.step_size * slope.to(self.chain.dtype)
         self.chain += (2 * self.step_size) ** 0.5 * noise.to(self.chain.device)
@@ -295,7 +298,7 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
         self._remember()
 
     def _remember(self) -> None:
-        """Add the place to the newer sum; at a power of two that becomes the older one."""
+        """Add the state to the newer sum; at a power of two that becomes the older one."""
         self.sums[1] += self.chain
         self.counts[1] += 1
         if self.counts[1] >= 2 * self.counts[0]:

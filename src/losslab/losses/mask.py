@@ -136,19 +136,16 @@ def membership_pairs(groups: Any, labels: int) -> Tensor:
     """
     if hasattr(groups, "tocoo"):
         entries = groups.tocoo()
-        found, rows = (
-            torch.stack([torch.as_tensor(entries.row), torch.as_tensor(entries.col)]),
-            groups.shape[0],
-        )
-        found = found[:, torch.as_tensor(entries.data != 0)].long()
+        pairs = torch.stack([torch.as_tensor(entries.row), torch.as_tensor(entries.col)])
+        pairs, rows = pairs[:, torch.as_tensor(entries.data != 0)].long(), groups.shape[0]
     else:
         matrix = torch.as_tensor(groups)
         rows = len(matrix)
         if matrix.ndim == 1:
             _, ids = torch.unique(matrix, return_inverse=True)
-            found = torch.stack([torch.arange(rows), ids])
+            pairs = torch.stack([torch.arange(rows), ids])
         else:
-            found = matrix.to_dense().nonzero().T
+            pairs = matrix.to_dense().nonzero().T
     if rows != labels:
         raise ValueError(f"groups are given for {rows} labels, expected {labels}")
-    return found
+    return pairs

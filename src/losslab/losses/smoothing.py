@@ -73,9 +73,10 @@ class KeywordSmoothingLoss(_SoftTargetLoss):
     ``mean_i [hard_i + alpha/C * sum_j (d_ij - softmax(z_i)_j)^2] / (2 (1 + alpha)^2)`` (eq. 9). The
     hard loss is softmax cross-entropy (``task="single"``) or the sum over labels of bce. The authors'
     code has a second head, and twice the value. On multi-label data the hard sum outweighs the pull:
-    alpha is worth a sweep. Soft targets belong to training documents; in evaluation mode they may be
-    left out, and in training ``None`` in their place trains with the hard loss alone, as section 5.7
-    does before it switches them on.
+    alpha is worth a sweep.
+
+    Soft targets belong to training documents; in evaluation mode they may be left out. In training,
+    ``None`` trains with the hard loss alone, as section 5.7 does before it switches them on.
 
     Shapes: logits, targets and soft targets B x C, targets 0 or 1; value scalar.
 

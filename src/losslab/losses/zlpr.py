@@ -1,4 +1,4 @@
-"""ZLPR and its kin: positives above a threshold score, negatives below it (Su et al. 2022).
+"""ZLPR losses: positives above a threshold score, negatives below it (Su et al. 2022).
 
 s ``logits``, s_0 ``s0``, t the targets; probabilities are ``sigmoid(2 (s - s_0))`` (eq. 35).
 """

@@ -7,6 +7,8 @@ from pydantic import Field, model_validator
 from losslab.parameters.base import Settings
 
 Rule = Literal["tuned", "own", "per_label", "top_k"]
+ValidationRule = Literal["tuned", "own"]
+"""How epochs are judged: by the primary rule where it takes no fitting of its own, else tuned."""
 MAX_THRESHOLDS = 10_000
 """Of a grid: each is tried on all validation scores after every epoch."""
 

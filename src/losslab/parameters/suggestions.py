@@ -1,4 +1,4 @@
-"""What to tell someone who used a name that nothing bears."""
+"""Suggestions for unknown names: the closest known one, or all choices."""
 
 from collections.abc import Collection
 from difflib import get_close_matches

@@ -111,16 +111,16 @@ def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
 
 def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] = ()) -> Any:
     """A recipe with what its parent, and that one's, sets."""
-    own = dict(recipes[name])
-    parent = own.pop("extends", None)
+    entry = dict(recipes[name])
+    parent = entry.pop("extends", None)
     if parent is None:
-        return own
+        return entry
     chain = (*children, name)
     if parent not in recipes:
         raise ParameterError(did_you_mean(f"recipes.{name}.extends", str(parent), recipes))
     if parent in chain:
         raise ParameterError(f"recipes.{name}.extends: {' extends '.join([*chain, parent])}")
-    return _merge(_extended(parent, recipes, chain), own)
+    return _merge(_extended(parent, recipes, chain), entry)
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,6 +139,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
     values["recipe"] = recipes[checked.recipe]
+    values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
     values["features"] = {"model": values["recipe"]["model"]}
     values["bootstrap"] = {name: values["report"][name] for name in BootstrapSettings.model_fields}
     if checked.losses and checked.report.reference not in checked.losses:
@@ -155,16 +156,16 @@ def _explain(fault: Any, model: type[BaseModel]) -> str:
     name = ".".join(shown)  # without the tag of the union
     if fault["type"] == "extra_forbidden":
         prefix = "".join(f"{part}." for part in shown[:-1])
-        known = [f"{prefix}{field}" for field in _fields(model, path[:-1])]
+        fields = [f"{prefix}{field}" for field in _fields(model, path[:-1])]
         if shown[0] == "recipes" and len(shown) == 3:
-            known = [*known, f"{prefix}extends"]
-        return did_you_mean("parameter", name, known)
+            fields = [*fields, f"{prefix}extends"]
+        return did_you_mean("parameter", name, fields)
     if fault["type"] in ("literal_error", "union_tag_invalid"):
         context = fault["ctx"]
         expected = str(context.get("expected") or context["expected_tags"])
         choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
-        chosen = context.get("tag", fault["input"])
-        return did_you_mean(f"{name}.kind" if "tag" in context else name, str(chosen), choices)
+        value = context.get("tag", fault["input"])
+        return did_you_mean(f"{name}.kind" if "tag" in context else name, str(value), choices)
     if fault["type"] == "union_tag_not_found":
         return f"parameter '{name}.kind' is not set: set it, or have the recipe extend another"
     if fault["type"] == "missing":
@@ -181,12 +182,12 @@ def _fields(model: Any, path: list[str]) -> list[str]:
     candidates = [model]
     for part in path:
         inner = [
-            found
+            field_model
             for candidate in candidates
             if part in candidate.model_fields
-            for found in _models(candidate.model_fields[part].annotation)
+            for field_model in _models(candidate.model_fields[part].annotation)
         ]
-        tagged = [found for found in candidates if _has_kind(found, part)]
+        tagged = [candidate for candidate in candidates if _has_kind(candidate, part)]
         candidates = inner or tagged or candidates  # a recipe's name leads nowhere
     return sorted({field for candidate in candidates for field in candidate.model_fields})
 

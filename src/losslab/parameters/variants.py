@@ -1,7 +1,7 @@
-"""Folder names of variants: other data or another model than the configuration files ask for."""
+"""Folder names of variants: other data or another model than base and the dataset's file ask for."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -14,12 +14,12 @@ MAX_LENGTH = 80
 
 def variant_name(
     name: str,
-    changes: Mapping[str, Any],
-    files: Mapping[str, Any],
-    parameters: Iterable[str],
+    values: Mapping[str, Any],
+    declared: Mapping[str, Any],
+    parameters: Collection[str],
     defaults: Mapping[str, Any] | None = None,
 ) -> str:
-    """``name``, followed by each of ``parameters`` that ``changes`` sets to another value.
+    """``name``, followed by each of ``parameters`` whose value is neither declared nor the default.
 
     Results of a variant lie in a folder of their own, so that they never take the place of others.
 
@@ -30,12 +30,11 @@ def variant_name(
     >>> variant_name("cwe", {"seed": 2}, {"seed": 1}, ["corpus"])
     'cwe'
     """
-    known = {**(defaults or {}), **flatten({key: files.get(key) for key in parameters})}
-    asked = flatten({key: changes[key] for key in parameters if key in changes})
+    expected = {**(defaults or {}), **_select(declared, parameters)}
     parts = [
         _part(key, value)
-        for key, value in asked.items()
-        if known.get(key) != value and key not in FOLD_PARAMETERS
+        for key, value in _select(values, parameters).items()
+        if (key not in expected or expected[key] != value) and key not in FOLD_PARAMETERS
     ]
     variant = "-".join([name, *parts])
     if len(variant) <= MAX_LENGTH:
@@ -63,6 +62,10 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         inner = isinstance(value, Mapping)
         flat |= flatten(value, f"{prefix}{name}.") if inner else {f"{prefix}{name}": value}
     return flat
+
+
+def _select(values: Mapping[str, Any], parameters: Collection[str]) -> dict[str, Any]:
+    return flatten({key: values[key] for key in parameters if key in values})
 
 
 def _part(key: str, value: Any) -> str:

@@ -5,10 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from losslab.reporting.definitions import METRICS
+from losslab.reporting.definitions import HEADLINE_METRICS, METRICS
 
 SIGNIFICANCE_LEVEL = 0.05
-HEADLINE_METRICS = ("macro_f1", "micro_f1", "tail/macro_f1", "average_precision")
 
 
 def find_best_losses(standings: pd.DataFrame, reference: str | None) -> list[dict[str, Any]]:

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from losslab.reporting.definitions import COLUMNS, METRICS, SHOWN_COLUMNS, lower_is_better
+from losslab.evaluation import own_results
+from losslab.reporting.definitions import (
+    COLUMNS,
+    METRICS,
+    OWN_METRICS,
+    SHOWN_COLUMNS,
+    lower_is_better,
+)
 
 CONVENTIONS = (
     "macro_f1_absent_as_one",
@@ -22,7 +29,8 @@ def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     """One row per loss: ``loss rule mark seeds``, then ``best_epoch`` and metrics with their ``_std``.
 
     ``rule`` is the decision rule that the metrics are of, ``mark`` that of a loss that stopped before
-    it had learned, or "". Rows are sorted by macro-F1, best first.
+    it had learned, or "". Rows are sorted by macro-F1, best first. ``own/<metric>`` are metrics at
+    the natural threshold; they are missing for losses that have none.
     ``_std`` is the sample standard deviation over seeds, missing where there is one seed.
     """
     rows = []
@@ -33,8 +41,18 @@ def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         for key in ("best_epoch", *COLUMNS, *CONVENTIONS):
             row[key] = result["mean"][key]
             row[f"{key}_std"] = result["std"][key]
-        rows.append(row)
+        rows.append({**row, **_own_columns(own_results(result))})
     return pd.DataFrame(rows).sort_values("macro_f1", ascending=False, ignore_index=True)
+
+
+def _own_columns(own: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Metrics at the natural threshold, for losses that have one."""
+    if own is None:
+        return {}
+    suffixes = {"mean": "", "std": "_std"}
+    return {
+        f"own/{key}{end}": own[kind][key] for key in OWN_METRICS for kind, end in suffixes.items()
+    }
 
 
 def incomparable_losses(comparison: pd.DataFrame) -> dict[str, str]:

@@ -11,14 +11,19 @@ from plotly.offline import get_plotlyjs
 
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, markdown_table
-from losslab.reporting.definitions import COLUMNS, METRICS, SHOWN_COLUMNS, lower_is_better
+from losslab.reporting.definitions import (
+    COLUMNS,
+    FOLD_COLUMNS,
+    METRICS,
+    SHOWN_COLUMNS,
+    lower_is_better,
+)
 from losslab.reporting.plots import apply_layout, loss_colour
 from losslab.reporting.report_page import STYLES, as_json, inline, page_environment, plot_as_json
 from losslab.reporting.result_plots import as_rows
 
 HEADLINE = "macro_f1"
 """The metric that losses are sorted and drawn by."""
-TERMINAL_COLUMNS = ("micro_f1", "macro_f1", "tail/macro_f1")
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,8 @@ def draw_fold_scores(scores: pd.DataFrame, comparison: pd.DataFrame) -> go.Figur
 
 def folds_to_markdown(comparison: pd.DataFrame, reference: str) -> str:
     """The comparison over folds as a Markdown table for a terminal, by macro-F1."""
-    tables = {metric: _metric_rows(comparison, metric) for metric in TERMINAL_COLUMNS}
-    header = ["loss", *(COLUMNS[metric] for metric in TERMINAL_COLUMNS)]
+    tables = {metric: _metric_rows(comparison, metric) for metric in FOLD_COLUMNS}
+    header = ["loss", *(COLUMNS[metric] for metric in FOLD_COLUMNS)]
     header += [f"{COLUMNS[HEADLINE]} vs {reference}", "p (Holm)", "folds"]
     body, marks = [], fold_marks_of(comparison)
     for loss, row in tables[HEADLINE].iterrows():

@@ -70,6 +70,14 @@ SHOWN_COLUMNS = (
     "average_precision",
 )
 """Columns of the terminal's table, and those the page shows at first."""
+FOLD_COLUMNS = ("micro_f1", "macro_f1", "tail/macro_f1")
+"""Columns of the terminal's table over folds."""
+HEADLINE_METRICS = ("macro_f1", "micro_f1", "tail/macro_f1", "average_precision")
+"""The metrics whose best loss the page names first."""
+OWN_METRICS = tuple(
+    f"{average}_{name}" for average in ("micro", "macro") for name in ("f1", "precision", "recall")
+)
+"""What papers report at a threshold of 0.5."""
 
 RULES = {
     "own": Term("0.5", "A label is predicted if its probability is above 0.5."),

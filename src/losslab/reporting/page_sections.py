@@ -10,13 +10,9 @@ from losslab.evaluation import calibration_error
 from losslab.losses import LOSSES
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, incomparable_losses, marked_losses
-from losslab.reporting.definitions import COLUMNS, FACTS, RULES, lower_is_better
+from losslab.reporting.definitions import COLUMNS, FACTS, OWN_METRICS, RULES, lower_is_better
 
 DIGITS = {"best_epoch": 0, "seeds": 0, "minutes": 2, "undefined_rows": 1, "undefined_labels": 1}
-OWN_METRICS = tuple(
-    f"{average}_{name}" for average in ("micro", "macro") for name in ("f1", "precision", "recall")
-)
-"""What papers report at a threshold of 0.5."""
 MAX_PAIRS = 12
 """Confused pairs of labels that are shown."""
 

@@ -79,11 +79,11 @@ def is_sound(file: Path) -> bool:
 
 
 def saved_comparisons(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
-    """Metrics by loss of the newest comparison of each ``<dataset>/<recipe>`` folder.
+    """Metrics by loss of the newest comparison of each dataset and recipe.
 
-    Comparisons of a single fold or of an undersampled corpus are other experiments and passed over,
-    as are those whose results are not there to tell. Incomparable losses are left out, and those
-    that stopped before they had learned.
+    Comparisons of a variant, a single fold or an undersampled corpus are other experiments and passed
+    over, as are those whose results are not there to tell. Incomparable losses are left out, and
+    those that stopped before they had learned.
     """
     versions = _versions(folder)
     comparisons = {}
@@ -94,7 +94,7 @@ def saved_comparisons(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
             left_out = {*incomparable_losses(table), *marked_losses(table)}
             comparable = table[~table["loss"].isin(left_out)].set_index("loss")
             results = [versions.get((recipe, loss), {}) for loss in comparable.index]
-            if all(_is_whole(by_version, file.parent.name) for by_version in results):
+            if all(_counts(by_version, file.parent.name) for by_version in results):
                 comparisons[f"{recipe.parent.name}/{recipe.name}"] = comparable.select_dtypes(
                     "number"
                 ).to_dict("index")
@@ -103,14 +103,15 @@ def saved_comparisons(folder: Path) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def _versions(folder: Path) -> dict[tuple[Path, str], dict[str, bool]]:
-    """By folder and loss: whether each version is of the whole corpus."""
+    """By folder and loss: whether each version is of the whole corpus, and no variant."""
     versions: dict[tuple[Path, str], dict[str, bool]] = defaultdict(dict)
     for saved in saved_results(folder):
-        versions[saved.folder, saved.loss][saved.version] = saved.is_whole_corpus
+        counts = saved.is_whole_corpus and not saved.is_variant
+        versions[saved.folder, saved.loss][saved.version] = counts
     return versions
 
 
-def _is_whole(versions: Mapping[str, bool], comparison: str) -> bool:
-    """Whether the newest results at the time of a comparison were of the whole corpus."""
+def _counts(versions: Mapping[str, bool], comparison: str) -> bool:
+    """Whether the newest results at the time of a comparison count."""
     earlier = [version for version in versions if version <= comparison]
     return bool(earlier) and versions[max(earlier)]

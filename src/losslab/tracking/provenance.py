@@ -23,6 +23,8 @@ PACKAGES = (
     "pandas",
 )
 """Packages whose versions a result's provenance names."""
+REPORTED = ("losslab", "kedro", "torch")
+"""Packages whose versions a report names."""
 
 
 def describe_source(project: Path) -> dict[str, str]:
@@ -38,6 +40,17 @@ def describe_source(project: Path) -> dict[str, str]:
 def describe_command() -> str:
     """The command line."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+
+
+def describe_run(project: Path) -> dict[str, Any]:
+    """Command, commit and the versions a report names."""
+    source = describe_source(project)
+    return {
+        "command": source["command"],
+        "commit": source["git_commit"],
+        "dirty": {"True": True, "False": False}.get(source["git_dirty"]),
+        "versions": {"python": python_version(), **{name: version(name) for name in REPORTED}},
+    }
 
 
 def describe_environment(project: Path) -> dict[str, Any]:

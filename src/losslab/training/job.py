@@ -12,9 +12,11 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from losslab.evaluation import judge_epoch, trivial_metrics
+from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.features.inputs import Arrays
 from losslab.losses import LOSSES, LabelStatistics, build_loss
 from losslab.models.text_model import build_model
+from losslab.parameters.evaluation import ValidationRule
 from losslab.parameters.losses import LossSettings
 from losslab.parameters.training import Recipe, SelectBy
 from losslab.supervision import group_indices
@@ -40,6 +42,7 @@ class TrainingJob(BaseModel):
     labels: tuple[str, ...] = ()
     grid: tuple[float, ...] | None = None
     select_by: SelectBy = "macro_f1"
+    validation_rule: ValidationRule = "tuned"
     seed: int = 0
 
 
@@ -66,12 +69,12 @@ def describe_job(
     task: str,
     **judging: Any,
 ) -> TrainingJob:
-    """The job of a loss; ``judging``: labels, threshold grid and the metric to select by."""
-    known = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
+    """The job of a loss; ``judging``: labels, and how epochs are judged (grid, rule, metric)."""
+    statistics = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
     members = group_indices(label_statistics["groups"])
     groups = {name: tuple(indices) for name, indices in members.items()}
     return TrainingJob(
-        loss=loss, recipe=recipe, **known, frequency_groups=groups, task=task, **judging
+        loss=loss, recipe=recipe, **statistics, frequency_groups=groups, task=task, **judging
     )
 
 
@@ -121,10 +124,10 @@ def load_network(
 
 def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
     """The recipe's model and the loss, fresh."""
-    known = LabelStatistics(job.frequencies, job.documents, job.mu)
+    statistics = LabelStatistics(job.frequencies, job.documents, job.mu)
     return ModelWithLoss(
         build_model(job.recipe.model, features, num_labels=len(job.frequencies)),
-        build_loss(job.loss.name, known, groups=groups, task=job.task, **job.loss.options),
+        build_loss(job.loss.name, statistics, groups=groups, task=job.task, **job.loss.options),
         needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
         regularizers=job.recipe.training.regularizers,
         threads=job.recipe.training.threads,
@@ -138,15 +141,15 @@ def run_job(
     checkpoints: Checkpoints | None = None,
 ) -> Fitted:
     """Train as the job says, in this process or in as many as its recipe asks for."""
-    own = None if checkpoints is None else own_checkpoints(job, data, checkpoints)
-    finished = own and load_finished(own, job.loss.name, job.seed)
+    resumable = None if checkpoints is None else own_checkpoints(job, data, checkpoints)
+    finished = resumable and load_finished(resumable, job.loss.name, job.seed)
     if finished:
         return finished
     if job.recipe.training.processes > 1:
         from losslab.training.launch import run_in_processes
 
-        return run_in_processes(job, data, failures, own)
-    return run_here(job, data, failures, own)
+        return run_in_processes(job, data, failures, resumable)
+    return run_here(job, data, failures, resumable)
 
 
 def own_checkpoints(
@@ -166,7 +169,6 @@ def run_here(
 ) -> Fitted:
     """Train in this process, which may be one of several."""
     split = partial(SplitDataset, data.features, data.targets, ids=data.ids)
-    grid = None if job.grid is None else np.array(job.grid)
     groups = {name: np.array(part, dtype=int) for name, part in job.frequency_groups.items()}
     validation = split(data.validation)
     trivial = trivial_metrics(
@@ -177,7 +179,7 @@ def run_here(
         split(data.train, context=data.context),
         validation,
         settings=job.recipe.training,
-        compute_metrics=partial(judge_epoch, grid=grid, task=job.task, groups=groups),
+        compute_metrics=partial(judge_epoch, **_decision(job), task=job.task, groups=groups),
         name=job.loss.name,
         seed=job.seed,
         select_by=job.select_by,
@@ -187,3 +189,10 @@ def run_here(
         failures=failures,
         checkpoints=checkpoints,
     )
+
+
+def _decision(job: TrainingJob) -> dict[str, Any]:
+    """The threshold that epochs are judged by, or the candidates it is tuned among."""
+    is_fixed = job.validation_rule == "own" and LOSSES[job.loss.name].decision == "probability"
+    grid = None if job.grid is None else np.array(job.grid)
+    return {"grid": grid, "threshold": NATURAL_THRESHOLD if is_fixed else None}

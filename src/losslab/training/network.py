@@ -77,17 +77,17 @@ class ModelWithLoss(nn.Module):
         logits, targets = gather_rows(local, total), gather_rows(targets, total)
         second = None if second is None else gather_rows(second, total)
         perturbed = None if perturbed is None else gather_rows(perturbed, total)
-        known = {
+        gathered = {
             name: gather_rows(value, total) if isinstance(value, Tensor) else value
             for name, value in context.items()
         }
         if self.second_pass:
-            known["second_logits"] = second
+            gathered["second_logits"] = second
         self.last_logits = logits.detach()
         with _full_precision(logits):
-            value: Tensor = self.loss(logits, targets, known)
+            value: Tensor = self.loss(logits, targets, gathered)
             if weights.rdrop and second is not None:
-                value = (value + self.loss(second, targets, known)) / 2
+                value = (value + self.loss(second, targets, gathered)) / 2
                 value = value + weights.rdrop * self.loss.divergence(logits, second).mean() / 2
             if perturbed is not None:
                 divergence = self.loss.divergence(logits.detach(), perturbed).mean()

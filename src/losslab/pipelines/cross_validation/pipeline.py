@@ -22,7 +22,12 @@ def create_pipeline() -> Pipeline:
                 "fold_scores_figure",
                 name="draw_folds",
             ),
-            Node(describe_run, "fold_comparison", "cross_validation_run", name="describe_run"),
+            Node(
+                describe_run,
+                ["provenance", "fold_comparison"],
+                "cross_validation_run",
+                name="describe_run",
+            ),
             Node(
                 nodes.render_page,
                 {

@@ -54,7 +54,7 @@ def split_documents(
 
     Too many rejected rows end the run here and not while parsing, so that they have been saved.
     """
-    check_rejected(corpus_notes, limit=max_rejected, listed_in="the dataset rejected_rows")
+    check_rejected(corpus_notes, limit=max_rejected, details="rejected_rows")
     label_sets, dropped = drop_rare_labels(documents["labels"], min_label_frequency)
     kept = documents.assign(labels=label_sets) if dropped else documents
     splits = assign_splits(kept, **split.model_dump())

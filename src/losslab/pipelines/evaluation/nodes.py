@@ -17,12 +17,12 @@ from losslab.evaluation import (
     evaluate_loss,
     fingerprint,
     fit_decision_rules,
+    grid_values,
     predict,
     refuse_other_scores,
 )
 from losslab.losses import LOSSES
 from losslab.parameters import BootstrapSettings, LossSettings, ThresholdGrid
-from losslab.pipelines.training.nodes import grid_values
 from losslab.supervision import group_indices
 
 Arrays = dict[str, np.ndarray]

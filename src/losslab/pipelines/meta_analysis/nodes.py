@@ -10,7 +10,7 @@ from losslab.reporting.definitions import METRICS
 from losslab.reporting.saved_results import saved_comparisons
 
 logger = logging.getLogger(__name__)
-DATASETS = ("loss", "metric", "mean_rank", "times_best", "comparisons")
+COLUMNS = ("loss", "metric", "mean_rank", "times_best", "comparisons")
 LOGGED_METRIC = "macro_f1"
 """The metric that is logged; the table has all."""
 
@@ -20,7 +20,7 @@ def combine_datasets(reports: Path) -> pd.DataFrame:
     comparisons = saved_comparisons(reports)
     if not comparisons:
         logger.warning("no reports yet: kedro run makes one")
-        return pd.DataFrame(columns=list(DATASETS))
+        return pd.DataFrame(columns=list(COLUMNS))
     table = combine_comparisons(comparisons, METRICS)
     logger.info("%s:\n%s", ", ".join(comparisons), _show(table))
     return table

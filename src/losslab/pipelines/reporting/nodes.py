@@ -50,7 +50,6 @@ from losslab.reporting import (
     untested_losses,
 )
 
-PACKAGES = ("losslab", "kedro", "torch")
 LENIENT = ("mask_label", "mask_element", "kwls")
 """Losses that treat similar labels leniently; their papers show single labels and documents."""
 Results = dict[str, dict[str, Any] | Failure]
@@ -189,20 +188,9 @@ def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Fig
     )
 
 
-def describe_run(results: Any) -> dict[str, Any]:
-    """Where the page on ``results`` comes from: command, commit, versions."""
-    from importlib.metadata import version
-    from platform import python_version
-
-    from losslab.tracking import describe_source
-
-    source = describe_source(Path.cwd())
-    return {
-        "command": source["command"],
-        "commit": source["git_commit"],
-        "dirty": {"True": True, "False": False}.get(source["git_dirty"]),
-        "versions": {"python": python_version(), **{name: version(name) for name in PACKAGES}},
-    }
+def describe_run(provenance: dict[str, Any], results: Any) -> dict[str, Any]:
+    """Where the page on ``results`` comes from, as of the run that made them."""
+    return provenance
 
 
 def render_report(

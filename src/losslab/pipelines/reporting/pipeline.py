@@ -140,7 +140,12 @@ def _figure_nodes() -> list[Node]:
 
 def _page_nodes() -> list[Node]:
     return [
-        Node(nodes.describe_run, "results", "run_description", name="describe_run"),
+        Node(
+            nodes.describe_run,
+            ["provenance", "results"],
+            "run_description",
+            name="describe_run",
+        ),
         Node(
             nodes.render_report,
             {

@@ -131,12 +131,11 @@ def smooth_uniformly(
 
 def smooth_zlpr_targets(
     label_matrix: sparse.csr_array,
-    keyword_soft_labels: SoftLabels,
     splits: pd.DataFrame,
     settings: SoftLabelSettings,
+    towards: SoftLabels | None = None,
 ) -> Any:
-    """Soft targets of ``soft_zlpr``: ``(1 - eps) y + eps d``, d uniform or kwls's soft labels."""
-    towards = keyword_soft_labels if settings.soft_zlpr == "keywords" else None
+    """Soft targets of ``soft_zlpr``: ``(1 - eps) y + eps d``, d uniform or the soft labels given."""
     rows = split_rows(splits, "train")
     return mix_soft_targets(label_matrix[rows], eps=settings.eps, distribution=towards, rows=rows)
 

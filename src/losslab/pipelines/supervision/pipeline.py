@@ -111,18 +111,28 @@ def classic_soft_labels() -> Pipeline:
     )
 
 
-def soft_zlpr_targets() -> Pipeline:
-    """label matrix, soft labels of kwls - soft targets of soft_zlpr."""
-    return keyword_soft_labels() + _stage(
+def soft_zlpr_targets(**towards: str) -> Pipeline:
+    """label matrix - soft targets of soft_zlpr; ``towards``: soft labels they are smoothed towards."""
+    return _stage(
         [
             Node(
                 nodes.smooth_zlpr_targets,
-                ["label_matrix", "kwls_loss_soft_targets", "splits", "params:soft_labels"],
+                {
+                    "label_matrix": "label_matrix",
+                    "splits": "splits",
+                    "settings": "params:soft_labels",
+                    **towards,
+                },
                 "soft_zlpr_loss_soft_targets",
                 name="smooth_zlpr_targets",
             )
         ]
     )
+
+
+def keyword_zlpr_targets() -> Pipeline:
+    """soft labels of kwls - soft targets of soft_zlpr."""
+    return keyword_soft_labels() + soft_zlpr_targets(towards="kwls_loss_soft_targets")
 
 
 SOFT_TARGETS = {
@@ -132,6 +142,8 @@ SOFT_TARGETS = {
     "soft_zlpr": soft_zlpr_targets,
 }
 """By loss: the pipeline that makes its soft targets of labels and words."""
+SOFT_ZLPR_TARGETS = {"classic": soft_zlpr_targets, "keywords": keyword_zlpr_targets}
+"""Those of soft_zlpr, by the parameter ``soft_labels.soft_zlpr``."""
 
 
 def _stage(steps: list[Node]) -> Pipeline:

@@ -9,8 +9,7 @@ from scipy import sparse
 
 from losslab.data.fingerprint import hash_arrays
 from losslab.data.split import split_rows
-from losslab.evaluation import threshold_grid
-from losslab.losses import LOSSES
+from losslab.evaluation import grid_values
 from losslab.parameters import LossSettings, Recipe, ThresholdGrid
 
 Arrays = dict[str, np.ndarray]
@@ -26,6 +25,7 @@ def train(
     label_statistics: dict[str, Any],
     grid: ThresholdGrid | None,
     select_by: str,
+    validation_rule: str,
     task: str,
     seed: int,
     num_seeds: int,
@@ -49,19 +49,13 @@ def train(
         labels=tuple(label_space),
         grid=grid_values(loss, grid),
         select_by=select_by,
+        validation_rule=validation_rule,
     )
     rows = {name: split_rows(splits, name) for name in ("train", "validation")}
     ids = splits["id"].to_numpy()
     data = TrainingData(features, label_matrix, **rows, ids=ids, groups=groups, context=context)
     seeds = range(seed, seed + num_seeds)
     return run_seeds(job, data, seeds, failures / loss.name, checkpoints)
-
-
-def grid_values(loss: LossSettings, grid: ThresholdGrid | None) -> tuple[float, ...] | None:
-    """The thresholds to try; None for all there are, as always for scores that are no probabilities."""
-    if grid is None or LOSSES[loss.name].decision != "probability":
-        return None
-    return tuple(threshold_grid(**grid.model_dump()).tolist())
 
 
 def score(

@@ -44,6 +44,7 @@ def _train(name: str, extra: dict[str, str]) -> Node:
             "label_statistics": "label_statistics",
             "grid": "params:threshold_grid",
             "select_by": "params:select_by",
+            "validation_rule": "params:validation_rule",
             "task": "params:task",
             "seed": "params:seed",
             "num_seeds": "params:num_seeds",
