@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from conftest import make_project, read_json, runner_in
 
 from losslab.losses import LOSSES
 from losslab.parameters import losses_for_task
@@ -130,10 +131,36 @@ def test_duration_is_from_the_version_to_the_saved_page(run):
 
 def test_a_busy_machine_is_mentioned(copy, run):
     readme.main(["--run", str(run)])
-    times = re.compile(rf"\({len(MULTI)} losses\)(.*?) \|")
+    times = re.compile(rf"\| `kedro run` \| \d+ \w+(.*?) \| {len(MULTI)} losses")
     assert times.search(copy.read_text())[1] == ""
     readme.main(["--run", str(run), "--busy"])
     assert times.search(copy.read_text())[1] == ", on a busy machine"
+
+
+def test_the_time_of_a_command_is_measured_and_shown(copy, monkeypatch):
+    monkeypatch.setattr(readme, "TIMES", copy.with_name("times.json"))
+    readme.main(["--time", f"{sys.executable} -c pass", "--about", "nothing"])
+    (facts,) = json.loads(readme.TIMES.read_text()).values()
+    assert facts["seconds"] < 60
+    assert len(facts["commit"]) == 40
+    assert re.search(r"-c pass` \| \d+ seconds \| nothing \|", copy.read_text())
+    assert readme.main(["--check"]) is None
+
+
+@pytest.mark.slow
+def test_the_answer_is_what_training_gives_today(tmp_path, mlflow_store):
+    """Within what another processor's rounding may change."""
+    project, recipes = make_project(tmp_path), "conf/base/parameters_training.yml"
+    shutil.copy(ROOT / recipes, project / recipes)  # not the tests' short ones
+    shutil.copy(mlflow_store, project)
+    done = runner_in(project)("run", "--pipelines=bce_loss")
+    assert done.returncode == 0, done.stderr
+    metrics = read_json(project / "data/08_reporting/cwe/probe/bce_loss/metrics.json")
+    rows = json.loads(readme.RESULTS.read_text(encoding="utf-8"))["losses"]
+    shown = next(row for row in rows if row["loss"] == "bce")
+    assert shown["seeds"] == len(metrics["seeds"])
+    for name in readme.METRICS:
+        assert metrics["mean"][name] == pytest.approx(shown[name]["value"], abs=0.03), name
 
 
 @pytest.mark.parametrize("missing", ["uncertainty.json", "report.html", "training_table.parquet"])

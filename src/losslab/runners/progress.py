@@ -65,5 +65,5 @@ class Progress:
     def _tell(self, loss: str) -> None:
         done = self._total - len(self._left)
         seconds = monotonic() - (self._started or monotonic())
-        rest = tqdm.format_interval(seconds / done * len(self._left))
+        rest = tqdm.format_interval(max(seconds, 0.0) / done * len(self._left))
         logger.info("%s: done (%d of %d, about %s left)", loss, done, self._total, rest)
