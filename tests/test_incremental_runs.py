@@ -113,6 +113,18 @@ def test_nothing_changed_nothing_computed_and_mlflow_has_a_run_with_the_metrics(
     assert sorted(run.data.tags.get("current", "") for run in runs) == ["", "true"]
 
 
+def test_checkpoints_that_a_kill_left_after_the_save_are_removed(project, invoke, caplog):
+    models = project / "data/06_models/cwe/probe"
+    manifest = newest(models / "db_loss/model.safetensors").with_name("manifest.json")
+    fingerprint = json.loads(manifest.read_text())["provenance"]["fingerprint"]
+    left = models / f"checkpoints/db_loss-{fingerprint[:16]}/db/seed_1/finished"
+    left.mkdir(parents=True)
+    done = invoke(*RUN)
+    assert done.exit_code == 0, done.output
+    assert computed(caplog) == set()
+    assert not (models / "checkpoints").exists()
+
+
 def test_parameter_of_a_loss_trains_that_loss_and_reports_again(project, invoke, caplog):
     told = invoke("explain", *RUN[1:], "--params=db_loss.gamma=1").output
     assert "db_loss: stale: parameter db_loss.gamma 2.0 -> 1.0" in told

@@ -222,6 +222,7 @@ class Execution:
         """Take what an earlier run made, or compute a node; False if it must wait."""
         made = self._stale.get(node) or self.plan.fingerprint(node)
         if node not in self._stale and not self.plan.fresh and self._adopt(node, made):
+            self._clear_checkpoints(node, made)
             return self._done(node, made)
         self._stale[node] = made
         elsewhere = self._is_for_workers(node)
@@ -300,6 +301,11 @@ class Execution:
             if self.plan.fresh:
                 each.load().clear()
         return found
+
+    def _clear_checkpoints(self, node: Node, made: Provenance) -> None:
+        """Remove what a kill between the save of a training and this left."""
+        for each in self._checkpoints({name: self.datasets[name] for name in node.inputs}, made):
+            each.load().clear()
 
     def _begin(self, node: Node, made: Provenance, lock: RunLock) -> None:
         """Hand a node to the workers; a training of several seeds seed by seed."""
