@@ -4,7 +4,6 @@ CI makes a few; ``pytest --long tests/test_kills.py`` makes a hundred in a row, 
 and with two workers.
 """
 
-import re
 import shutil
 import signal
 import subprocess
@@ -26,9 +25,20 @@ FAMILIES = "bce,db,asl,dice2,bpmll,zlpr_rdrop,sbayes_f1,ce_count,mask_label,kwls
 """A loss of each family; ``mask_label`` and ``sbayes_f1`` draw random numbers of their own."""
 LONGER = ",".join(f"recipes.probe.training.{name}=40" for name in ("epochs", "patience"))
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-MAX_LINES = 30
-"""Lines of the log before a kill; a whole run has about four times as many."""
-STAGES = {"data", "features", "supervision", "train", "score", "evaluate", "reporting"}
+EARLY = {
+    "start": "stale: ",
+    "data": "Completed node: data.",
+    "features": "Completed node: features.",
+    "supervision": "Completed node: supervision.",
+}
+"""By stage, the line of the log that a kill waits for; these stages are done once in a project."""
+LATE = {
+    "train": "training starts",
+    "score": "_loss.score ",
+    "evaluate": "_loss.evaluate ",
+    "reporting": "Completed node: reporting.",
+}
+KILLS_IN_A_PROJECT = 9
 FILES = {
     "model.safetensors": "06_models",
     "scores.safetensors": "07_model_output",
@@ -55,7 +65,7 @@ class Undisturbed:
 
 @dataclass
 class Kills:
-    """Kills of runs in ``folder``; ``landed`` counts them by stage, ``start`` before the first one."""
+    """Kills of runs in ``folder``; ``landed`` counts them by stage."""
 
     undisturbed: Undisturbed
     folder: Path
@@ -74,9 +84,10 @@ class Kills:
         while self.landed.total() < kills:
             name = f"after_{self.landed.total()}_kills"
             project = shutil.copytree(self.undisturbed.empty, self.folder / name)
-            finished = False
-            while not finished and self.landed.total() < kills:
-                finished = self.run_until_killed(project)
+            finished = self.run_until_killed(project, EARLY)
+            until = min(kills, self.landed.total() + KILLS_IN_A_PROJECT)
+            while not finished and self.landed.total() < until:
+                finished = self.run_until_killed(project, LATE)
             last = runner_in(project)(*self.words, TMPDIR=str(self.tmp))
             assert last.returncode == 0, last.stderr
             assert_same_results(project, self.undisturbed)
@@ -86,9 +97,10 @@ class Kills:
             shutil.rmtree(project)
             yield self.landed.total()
 
-    def run_until_killed(self, project: Path) -> bool:
-        """Run, and send a signal after some lines of the log; whether the run ended before."""
+    def run_until_killed(self, project: Path, stages: dict[str, str]) -> bool:
+        """Run, and send a signal within a stage; whether the run ended before."""
         stop = SIGNALS[self.landed.total() % len(SIGNALS)]
+        stage = str(self.random.choice(list(stages)))
         process = subprocess.Popen(
             command(*self.words),
             cwd=project,
@@ -98,32 +110,20 @@ class Kills:
             text=True,
         )
         try:
-            lines = [process.stderr.readline() for _ in range(self.random.integers(1, MAX_LINES))]
+            seen = (line for line in process.stderr if stages[stage] in line)
+            for _ in range(1 if stages is EARLY else self.random.integers(1, 4)):
+                next(seen, None)
             time.sleep(0.4 * self.random.random())  # the moment of the kill, not a condition
             process.send_signal(stop)
-            reader = threading.Thread(target=lambda: lines.extend(process.stderr))
+            reader = threading.Thread(target=process.stderr.read)
             reader.start()
             process.wait(timeout=120)
             reader.join()
         finally:
             process.kill()
             process.wait()
-        if process.returncode != 0:
-            self.landed[last_stage(lines)] += 1
+        self.landed[stage] += process.returncode != 0
         return process.returncode == 0
-
-
-def last_stage(lines: list[str]) -> str:
-    """The stage of the last node that was completed, or ``train`` if a training began after it."""
-    stage = "start"
-    for line in lines:
-        completed = re.search(r"Completed node: (\S+)", line)
-        if completed:
-            parts = completed[1].split(".")
-            stage = parts[-1] if parts[-1] in STAGES else parts[0]
-        elif "training starts" in line:
-            stage = "train"
-    return stage
 
 
 def assert_same_results(project: Path, undisturbed: Undisturbed) -> None:
@@ -178,4 +178,4 @@ def test_a_hundred_kills_in_a_row(tmp_path, mlflow_store, seed, workers):
     kills = Kills(undisturbed, tmp_path, workers, seed)
     for done in kills.repeat(100):
         sys.stderr.write(f"seed {seed}, {workers} workers: {done} kills, {dict(kills.landed)}\n")
-    assert set(kills.landed) >= STAGES
+    assert all(kills.landed[stage] for stage in (*EARLY, *LATE))
