@@ -252,7 +252,8 @@ def _explain_errors(action: Callable[[], Any]) -> Any:
     except VersionNotFoundError as error:
         dataset = str(error).partition(":")[0]
         raise click.ClickException(
-            f"no {dataset} was saved so far: run the pipeline that makes it, or report on fewer --losses"
+            f"no {dataset} was saved so far: run the pipeline that makes it, or report on fewer "
+            "--losses or --baselines"
         ) from error
     except (LosslabError, DatasetError) as error:
         raise click.ClickException(str(error)) from error
