@@ -25,7 +25,14 @@ def run_baseline(name, targets=None, *, task="multi", **options):
     matrix = sparse.csr_array(make_data()[1] if targets is None else targets)
     splits, settings = make_splits(), LossSettings(name=name, options=options)
     model, history = training.fit_baseline(
-        settings, WORDS, matrix, splits, grid=None, select_by="macro_f1", task=task
+        settings,
+        WORDS,
+        matrix,
+        splits,
+        grid=None,
+        select_by="macro_f1",
+        validation_rule="tuned",
+        task=task,
     )
     scores, origin = training.score_words(settings, model, WORDS, splits)
     rules = evaluation.fit_rules(settings, scores, matrix, splits, None, task, "tuned")

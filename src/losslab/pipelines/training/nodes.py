@@ -13,6 +13,7 @@ from losslab.baselines.base import NO_SEED
 from losslab.data.fingerprint import hash_arrays
 from losslab.data.split import split_rows
 from losslab.evaluation import grid_values, judge_epoch
+from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.parameters import LossSettings, Recipe, ThresholdGrid
 
 Arrays = dict[str, np.ndarray]
@@ -103,17 +104,20 @@ def fit_baseline(
     splits: pd.DataFrame,
     grid: ThresholdGrid | None,
     select_by: str,
+    validation_rule: str,
     task: str,
 ) -> tuple[Arrays, pd.DataFrame]:
     """Fit a baseline on train, its settings chosen on validation; arrays, and the search."""
     candidates = grid_values(baseline, grid)
     thresholds = None if candidates is None else np.array(candidates)
+    is_probability = BASELINES[baseline.name].decision == "probability"
+    fixed = NATURAL_THRESHOLD if validation_rule == "own" and is_probability else None
     return fit_best(
         BASELINES[baseline.name](**baseline.options),
         tfidf,
         label_matrix,
         **{name: split_rows(splits, name) for name in ("train", "validation")},
-        judge=partial(judge_epoch, grid=thresholds, task=task),
+        judge=partial(judge_epoch, grid=thresholds, threshold=fixed, task=task),
         select_by=select_by,
     )
 

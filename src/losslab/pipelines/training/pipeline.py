@@ -55,6 +55,7 @@ def _fit(name: str) -> Node:
             "splits": "splits",
             "grid": "params:threshold_grid",
             "select_by": "params:select_by",
+            "validation_rule": "params:validation_rule",
             "task": "params:task",
         },
         [f"{name}_model", f"{name}_history"],
