@@ -298,6 +298,7 @@ class Execution:
             self.datasets[name].provenance = made
         checkpoints = self._checkpoints({name: self.datasets[name] for name in node.inputs}, made)
         started = time.monotonic()
+        self._progress.begin(group_of(node))
         self._run_task(node)
         return self._done(node, made, checkpoints, started)
 
