@@ -15,8 +15,10 @@ import yaml
 from click.testing import CliRunner
 
 from losslab import cli
+from losslab.baselines import METHODS
 from losslab.data.download.sources import SOURCES
 from losslab.losses import LOSSES
+from losslab.parameters import namespace
 from losslab.pipeline_registry import create_registry
 
 ROOT = Path(__file__).parents[1]
@@ -144,11 +146,11 @@ def test_the_readme_of_a_pipeline_names_its_nodes_and_no_others(stage):
 
 
 def test_the_architecture_names_every_pipeline():
-    losses = {f"{name}_loss" for name in LOSSES}
+    methods = {namespace(name) for name in METHODS}
     missing = [
         name for name in create_registry() if f"`{name}`" not in read("docs/architecture.md")
     ]
-    assert set(missing) == losses  # which it names as <loss>_loss
+    assert set(missing) == methods  # which it names as <loss>_loss and <baseline>_baseline
 
 
 @every_page

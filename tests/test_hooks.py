@@ -30,6 +30,7 @@ from losslab.training.events import EpochEnded, TrainingEnded, TrainingStarted, 
 PARAMETERS = """
 task: multi
 losses: [bce, db]
+baselines: []
 dataset: cwe
 recipe: {name: probe, training: {epochs: 4}}
 seed: 1
@@ -195,6 +196,7 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
     assert child.data.params == {
         "task": "multi",
         "losses": "['bce', 'db']",
+        "baselines": "[]",
         "dataset": "cwe",
         "recipe.name": "probe",
         "recipe.training.epochs": "4",

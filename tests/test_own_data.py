@@ -8,7 +8,7 @@ import pytest
 from conftest import newest, read_json, write_csv
 from safetensors.numpy import load_file
 
-from losslab.parameters import losses_for_task
+from losslab.parameters import baselines_for_task, losses_for_task
 from losslab.supervision import load_soft_labels
 
 TOPICS = ["printer", "network", "login", "screen"]
@@ -76,7 +76,8 @@ def test_losses_for_one_label_are_compared_and_a_label_without_training_document
     params = f"task=single,{COLUMNS},corpus.split=split,{SHORT},report.resamples=100"
     done = invoke("run", "--dataset=own", f"--params={params}")
     assert done.exit_code == 0, done.output
-    assert told_losses(done.stdout) == sorted(losses_for_task("single"))
+    expected = [*losses_for_task("single"), *baselines_for_task("single")]
+    assert told_losses(done.stdout) == sorted(expected)
     (models,) = (project / "data/06_models").glob("*/*")
     logits = load_file(newest(models / "ce_loss/training_logits.safetensors"))
     soft = load_soft_labels(newest(models / "ls_distill_loss/soft_targets.safetensors"))
@@ -96,7 +97,8 @@ def test_label_without_training_documents_stops_no_multi_label_loss(project, inv
     chosen = "--losses=bce,db,kwls,ls_tfidf,soft_zlpr,mask_element"
     done = invoke("run", "--dataset=own", chosen, f"--params={params}")
     assert done.exit_code == 0, done.output
-    assert told_losses(done.stdout) == sorted(chosen.partition("=")[2].split(","))
+    expected = [*chosen.partition("=")[2].split(","), *baselines_for_task("multi")]
+    assert told_losses(done.stdout) == sorted(expected)
     assert "1 labels without words in training documents: relevance 0" in caplog.messages
 
 

@@ -8,6 +8,7 @@ from conftest import ROOT
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.validation.type_extractor import TypeExtractor
 
+from losslab.baselines import BASELINES
 from losslab.config_loader import LosslabConfigLoader
 from losslab.datasets.checked import Checked
 from losslab.losses import LOSSES
@@ -21,6 +22,7 @@ from losslab.parameters import (
     ReportSettings,
     SoftLabelSettings,
     SplitSettings,
+    TfidfSettings,
     ThresholdGrid,
     losses_for_task,
     namespace,
@@ -35,6 +37,7 @@ STAGES = (
     "training",
     "distillation",
     "evaluation",
+    "baselines",
     "modelling",
     "reporting",
     "report",
@@ -63,9 +66,9 @@ def short_names(pipeline) -> set[str]:
     return {".".join(node.name.split(".")[-2:]) for node in pipeline.nodes}
 
 
-def test_keys_are_stages_losses_and_the_default():
-    losses = {namespace(loss) for loss in LOSSES}
-    assert set(register_pipelines()) == {*STAGES, *losses, "paper_tables", "__default__"}
+def test_keys_are_stages_losses_baselines_and_the_default():
+    methods = {namespace(name) for name in (*LOSSES, *BASELINES)}
+    assert set(register_pipelines()) == {*STAGES, *methods, "paper_tables", "__default__"}
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -78,6 +81,28 @@ def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipeli
     own = {"metrics", "resamples", "errors", "score_curves"}
     assert {f"{namespace(loss)}_{name}" for name in own} <= pipeline.outputs()
     assert f"{namespace(loss)}_predictions" in pipeline.datasets()
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+def test_each_baseline_is_a_pipeline_that_needs_neither_an_encoder_nor_a_training(baseline):
+    pipeline = create_registry("multi")[namespace(baseline)]
+    free = {name for name in pipeline.inputs() if not name.startswith("params:")}
+    assert free == {"raw_files"}
+    own = {"metrics", "resamples", "errors", "score_curves"}
+    assert {f"{namespace(baseline)}_{name}" for name in own} <= pipeline.outputs()
+    assert "features" not in pipeline.datasets()
+    assert "params:num_seeds" not in pipeline.inputs()
+
+
+def test_default_pipeline_reports_the_baselines_that_fit_unless_there_are_to_be_none(task):
+    fitting = {namespace(name) for name in BASELINES if task in BASELINES[name].tasks}
+    fitted = "{}.fit".format
+    names = short_names(create_registry(task, ["bce"])["__default__"])
+    assert {name for name in names if name.endswith(".fit")} == {*map(fitted, fitting)}
+    none = short_names(create_registry(task, ["bce"], [])["__default__"])
+    assert not {name for name in none if "_baseline" in name}
+    one = short_names(create_registry(task, ["bce"], ["svm"])["report"])
+    assert {name for name in one if "_baseline" in name} == {"svm_baseline.collect_results"}
 
 
 def test_default_pipeline_trains_every_loss_that_fits_and_reports(pipelines, task):
@@ -96,7 +121,7 @@ def test_report_is_on_the_chosen_losses():
         "bce_loss.train",
         "db_loss.train",
     }
-    collected = {name for name in names if name.endswith(".collect_results")}
+    collected = {name for name in names if name.endswith("_loss.collect_results")}
     assert collected == {"bce_loss.collect_results", "db_loss.collect_results"}
     assert "zlpr_loss" in pipelines  # asked for by name, it runs
 
@@ -112,11 +137,12 @@ def test_predictions_are_made_by_one_node_and_read_by_all_others(pipelines):
 
 def test_kedro_sees_the_types_of_the_parameters(pipelines):
     types = TypeExtractor(pipelines).extract_types_from_pipelines()
-    for loss in LOSSES:
-        assert types[namespace(loss)] is LossSettings
+    for name in (*LOSSES, *BASELINES):
+        assert types[namespace(name)] is LossSettings
     expected = {
         "recipe": Recipe,
         "split": SplitSettings,
+        "tfidf": TfidfSettings,
         "frequency_groups": FrequencyGroupSettings,
         "keywords": KeywordSettings,
         "soft_labels": SoftLabelSettings,

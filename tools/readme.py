@@ -24,6 +24,7 @@ from typing import Any
 
 import pandas as pd
 
+from losslab.baselines import BASELINES
 from losslab.losses import LOSSES, Loss
 from losslab.parameters import losses_for_task
 from losslab.reporting.comparison import marked_losses
@@ -97,7 +98,8 @@ def summarize_run(folder: Path, *, busy: bool = False) -> Results:
         ValueError: where it has not every loss, or losses that cannot be compared.
     """
     version = newest_version(folder / "comparison.csv")
-    comparison = pd.read_csv(versioned(folder / "comparison.csv", version))
+    everything = pd.read_csv(versioned(folder / "comparison.csv", version))
+    comparison = everything[~everything["loss"].isin(list(BASELINES))]  # docs/baselines.md has them
     _check_comparison(comparison)
     uncertainty = _read_json(versioned(folder / "uncertainty.json", version))
     description = _read_json(versioned(folder / "run_description.json", version))

@@ -18,6 +18,7 @@ from kedro.io.core import VersionNotFoundError
 from kedro.pipeline import Pipeline
 from kedro.utils import find_kedro_project
 
+from losslab.baselines import BASELINES, METHODS
 from losslab.data.download.fetch import FetchOptions
 from losslab.data.download.fetch import fetch as fetch_raw_files
 from losslab.data.download.raw_folder import overview
@@ -30,7 +31,7 @@ from losslab.errors import (
     TrainingFailedError,
 )
 from losslab.losses import LOSSES
-from losslab.parameters import did_you_mean
+from losslab.parameters import did_you_mean, method_of, namespace
 from losslab.temporary import sweep_parts, sweep_scratch_folders
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,8 @@ PACKAGES = {
     "git": "gitpython",
 }
 """Packages whose name is not that of their module."""
-SUGAR = {"dataset": "dataset", "recipe": "recipe", "losses": "losses", "seeds": "num_seeds"}
+SUGAR = {name: name for name in ("dataset", "recipe", "losses", "baselines")}
+SUGAR |= {"seeds": "num_seeds"}
 """Options of ours, and the parameters they set."""
 FIXED: dict[str, Any] = {"is_async": False, "only_missing_outputs": False}
 """Options of Kedro's that are not offered: the runner itself leaves out what is current."""
@@ -90,6 +92,8 @@ def _recipes_in(file: Path) -> Collection[str]:
 
 
 def _split_names(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+    if value == "none":
+        return []
     return [name.strip() for name in value.split(",") if name.strip()] if value else None
 
 
@@ -110,6 +114,11 @@ OPTIONS: list[click.Parameter] = [
         ["--losses"],
         callback=_split_names,
         help=_words("Train and report these, comma-separated", LOSSES),
+    ),
+    click.Option(
+        ["--baselines"],
+        callback=_split_names,
+        help=_words("Fit and report these, or none", BASELINES),
     ),
     click.Option(
         ["--seeds"],
@@ -243,7 +252,8 @@ def _explain_errors(action: Callable[[], Any]) -> Any:
     except VersionNotFoundError as error:
         dataset = str(error).partition(":")[0]
         raise click.ClickException(
-            f"no {dataset} was saved so far: run the pipeline that makes it, or report on fewer --losses"
+            f"no {dataset} was saved so far: run the pipeline that makes it, or report on fewer "
+            "--losses or --baselines"
         ) from error
     except (LosslabError, DatasetError) as error:
         raise click.ClickException(str(error)) from error
@@ -438,8 +448,12 @@ def _resolve_names(options: dict[str, Any]) -> None:
 
     parameters = _parameters(options)
     task = parameters["task"]
-    soft_zlpr = parameters["soft_labels"]["soft_zlpr"]
-    registry = create_registry(task, parameters["losses"], soft_zlpr=soft_zlpr)
+    registry = create_registry(
+        task,
+        parameters["losses"],
+        parameters["baselines"],
+        soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
+    )
     chosen = options["pipelines"] or ["__default__"]
     _check("pipeline", chosen, registry)
     _check_losses(chosen, task, parameters["losses"])
@@ -482,15 +496,17 @@ def _full_name(kind: str, name: str, known: Collection[str]) -> str:
 
 
 def _check_losses(pipelines: Iterable[str], task: str, losses: Collection[str] | None) -> None:
-    """Stop at a loss's pipeline that does not fit the task or is not among ``--losses``."""
+    """Stop at a pipeline that does not fit the task, or at a loss that is not among ``--losses``."""
     for name in pipelines:
-        loss = LOSSES.get(name.removesuffix("_loss"))
-        if loss is not None and task not in loss.tasks:
+        loss = METHODS.get(method_of(name))
+        if loss is None or name != namespace(loss.name):
+            continue
+        if task not in loss.tasks:
             raise click.ClickException(
                 f"{name} fits {' and '.join(loss.tasks)}-label tasks, "
                 f"this dataset is {task}-label (parameter 'task')"
             )
-        if loss is not None and losses and loss.name not in losses:
+        if loss.name in LOSSES and losses and loss.name not in losses:
             raise click.ClickException(
                 f"--pipelines={name} is not among --losses={','.join(losses)}: leave one of them out"
             )

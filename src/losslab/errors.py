@@ -55,6 +55,10 @@ class LineageError(LosslabError, ValueError):
     """Saved data that were made of something else than what they are used with."""
 
 
+class NotApplicableError(LosslabError, ValueError):
+    """A method that is not meant for data of this size: its result is left out, nothing has failed."""
+
+
 class FailedNodesError(LosslabError, RuntimeError):
     """Nodes that failed while the rest of the run was finished."""
 
@@ -65,3 +69,7 @@ class Failure:
 
     node: str
     reason: str
+
+
+class Skipped(Failure):
+    """Takes the place of a result that is left out: the method does not apply to the data."""

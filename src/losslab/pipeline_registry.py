@@ -5,8 +5,9 @@ from functools import cache
 
 from kedro.pipeline import Pipeline
 
+from losslab.baselines import BASELINES
 from losslab.losses import LOSSES
-from losslab.parameters import losses_for_task, namespace
+from losslab.parameters import baselines_for_task, losses_for_task, namespace
 from losslab.pipelines import (
     cross_validation,
     data,
@@ -26,43 +27,55 @@ def register_pipelines() -> dict[str, Pipeline]:
 
 
 def create_registry(
-    task: str = "multi", losses: Sequence[str] | None = None, *, soft_zlpr: str = "classic"
+    task: str = "multi",
+    losses: Sequence[str] | None = None,
+    baselines: Sequence[str] | None = None,
+    *,
+    soft_zlpr: str = "classic",
 ) -> dict[str, Pipeline]:
-    """The pipelines of a task, with a report on ``losses``, by default every one that fits.
+    """The pipelines of a task, with a report on ``losses`` and ``baselines``, by default all that fit.
 
-    Each ``<loss>_loss`` holds its whole upstream and runs by itself.
+    Each ``<loss>_loss`` and ``<baseline>_baseline`` holds its whole upstream and runs by itself.
 
     Args:
         soft_zlpr: what the targets of soft_zlpr are smoothed towards (``soft_labels.soft_zlpr``).
     """
-    return dict(_registry(task, tuple(losses or losses_for_task(task)), soft_zlpr))
+    beside = baselines_for_task(task) if baselines is None else baselines
+    chosen = tuple(losses or losses_for_task(task))
+    return dict(_registry(task, chosen, tuple(beside), soft_zlpr))
 
 
 @cache
-def _registry(task: str, chosen: tuple[str, ...], soft_zlpr: str) -> dict[str, Pipeline]:
+def _registry(
+    task: str, chosen: tuple[str, ...], beside: tuple[str, ...], soft_zlpr: str
+) -> dict[str, Pipeline]:
     upstream = _upstream()
+    by_baseline = {name: _baseline(name) for name in BASELINES}
+    baselines = sum((by_baseline[name] for name in beside), Pipeline([]))
     soft_targets = {name: make() for name, make in supervision.SOFT_TARGETS.items()}
     soft_targets["soft_zlpr"] = supervision.SOFT_ZLPR_TARGETS[soft_zlpr]()
     by_loss = {
         name: upstream + _loss(name, task) + soft_targets.get(name, Pipeline([])) for name in LOSSES
     }
     every = sum((by_loss[name] for name in chosen), upstream)
-    report = reporting.create_pipeline(chosen)
+    report = reporting.create_pipeline([*chosen, *beside])
     return {
         "data": data.create_pipeline(),
-        "features": data.create_pipeline() + features.create_pipeline(),
+        "features": data.create_pipeline() + features.create_pipeline() + features.create_tfidf(),
         "supervision": sum(soft_targets.values(), upstream),
         "training": _up_to("training", every),
         "distillation": sum((_taught(name, task) for name in distillation.TEACHERS), upstream),
         "evaluation": _up_to("evaluation", every),
         **{namespace(name): pipeline for name, pipeline in by_loss.items()},
+        **{namespace(name): pipeline for name, pipeline in by_baseline.items()},
+        "baselines": baselines,
         "modelling": every,
         "reporting": report,
         "report": report,
         "cross_validation": cross_validation.create_pipeline(),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
-        "__default__": every + report,
+        "__default__": every + baselines + report,
     }
 
 
@@ -83,6 +96,13 @@ def _loss(loss: str, task: str) -> Pipeline:
 def _up_to(stage: str, pipeline: Pipeline) -> Pipeline:
     """The nodes of a stage, of every loss, with all they need."""
     return pipeline.to_nodes(*(node.name for node in pipeline.nodes if stage in node.tags))
+
+
+def _baseline(baseline: str) -> Pipeline:
+    """A baseline with its whole upstream: words in place of the recipe's features."""
+    upstream = data.create_pipeline() + features.create_tfidf() + supervision.create_pipeline()
+    own = training.create_baseline(baseline) + evaluation.create_pipeline(baseline)
+    return upstream + own + evaluation.record_conditions()
 
 
 def _taught(loss: str, task: str) -> Pipeline:

@@ -1,25 +1,26 @@
-"""The parameters of losses follow from their classes."""
+"""The parameters of losses and baselines follow from their classes."""
 
 import pytest
 
+from losslab.baselines import METHODS
 from losslab.losses import LOSSES
-from losslab.parameters import losses_for_task, namespace
-from losslab.parameters.losses import loss_model
+from losslab.parameters import baselines_for_task, losses_for_task, method_of, namespace
+from losslab.parameters.losses import option_model
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", METHODS)
 def test_parameter_model_has_the_options_and_defaults_of_the_class(name):
-    assert loss_model(name)().model_dump() == LOSSES[name].defaults()
+    assert option_model(name)().model_dump() == METHODS[name].defaults()
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", METHODS)
 def test_unknown_option_is_refused(name):
     with pytest.raises(ValueError, match="no_such_option"):
-        loss_model(name)(no_such_option=1)
+        option_model(name)(no_such_option=1)
 
 
 def test_numbers_are_floats_however_they_are_written():
-    gamma = loss_model("db")(gamma=1).gamma
+    gamma = option_model("db")(gamma=1).gamma
     assert (type(gamma), gamma) == (float, 1.0)
 
 
@@ -32,7 +33,14 @@ def test_every_loss_fits_a_task_and_each_task_has_losses_in_the_order_of_the_tab
     assert "ce" in single
 
 
-def test_namespaces_are_distinct_and_end_like_a_loss():
-    names = [namespace(loss) for loss in LOSSES]
-    assert len(set(names)) == len(names)
-    assert all(name.endswith("_loss") for name in names)
+def test_chain_and_powerset_are_for_several_labels_a_document():
+    multi, single = baselines_for_task("multi"), baselines_for_task("single")
+    assert set(multi) - set(single) == {"chain", "powerset"}
+    assert not set(single) - set(multi)
+
+
+def test_namespaces_are_distinct_and_lead_back_to_the_name():
+    names = {name: namespace(name) for name in METHODS}
+    assert len(set(names.values())) == len(names)
+    assert all(method_of(full) == name for name, full in names.items())
+    assert all(full.endswith("_loss") == (name in LOSSES) for name, full in names.items())

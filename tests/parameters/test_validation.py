@@ -234,6 +234,22 @@ def test_no_number_is_infinite_or_beyond_what_anything_could_do_with(parameters,
         assert "\n" not in str(told.value)
 
 
+def test_unknown_baseline_is_named_with_the_nearest_one(parameters):
+    with pytest.raises(ParameterError, match="unknown baseline 'svn'; did you mean 'svm'"):
+        validate_parameters({**parameters, "baselines": ["svn"]})
+
+
+def test_baseline_of_another_task_is_refused(parameters):
+    with pytest.raises(ParameterError, match="baselines: chain does not fit single-label data"):
+        validate_parameters({**parameters, "task": "single", "baselines": ["svm", "chain"]})
+
+
+@pytest.mark.parametrize("value", [0, "many", [1.0, -1.0]])
+def test_options_of_baselines_are_checked(parameters, value):
+    with pytest.raises(ParameterError, match=r"svm_baseline\.c"):
+        validate_parameters({**parameters, "svm_baseline": {"c": value}})
+
+
 def test_last_seed_is_one_that_every_library_takes(parameters):
     largest = 2**32 - 1
     assert validate_parameters({**parameters, "seed": largest, "num_seeds": 1})["seed"] == largest

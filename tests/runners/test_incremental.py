@@ -8,7 +8,14 @@ from kedro.io import DataCatalog, DatasetError, MemoryDataset, Version
 from kedro.pipeline import Node, Pipeline
 
 from losslab.datasets import FoldMetricsDataset, JSONDataset
-from losslab.errors import GATHERS, FailedNodesError, Failure, LineageError
+from losslab.errors import (
+    GATHERS,
+    FailedNodesError,
+    Failure,
+    LineageError,
+    NotApplicableError,
+    Skipped,
+)
 from losslab.manifest import Lineage, Provenance
 from losslab.runners import IncrementalRunner, RunPlan
 
@@ -27,6 +34,8 @@ def square(numbers, power):
 
 def halve(numbers):
     CALLS.append("halve")
+    if numbers["numbers"][0] == 99:
+        raise NotApplicableError("99 numbers, most is 98")
     if numbers["numbers"][0] < 0:
         raise ZeroDivisionError("negative")
     return {"total": numbers["numbers"][0] // 2}
@@ -223,6 +232,22 @@ def test_failed_branch_costs_nothing_else(run):
         "square": "{'total': 13}",
         "halve": str(Failure("all.halve.total", "ZeroDivisionError: negative")),
     }
+
+
+def test_branch_that_does_not_apply_is_left_out_without_an_error(run, caplog):
+    with caplog.at_level(logging.INFO):
+        run(factor=99)
+    assert "halve is left out: 99 numbers, most is 98" in caplog.text
+    assert not [
+        record
+        for record in caplog.records
+        if record.name.startswith("losslab") and record.levelno > logging.INFO
+    ]
+    assert run.load("report") == {
+        "square": "{'total': 9805}",
+        "halve": str(Skipped("all.halve.total", "99 numbers, most is 98")),
+    }
+    assert run(factor=99) == ["halve"]  # asked again; the report stays current
 
 
 def branch_that_fails_in_memory(total):

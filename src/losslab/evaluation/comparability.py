@@ -21,17 +21,26 @@ def fingerprint(conditions: Mapping[str, Any]) -> str:
 def find_mismatches(
     metrics: Mapping[str, Mapping[str, Any]], reference: str
 ) -> dict[str, list[str]]:
-    """By loss: the conditions that differ from the reference's; losses without any are left out."""
+    """By loss: the conditions that differ from the reference's; losses without any are left out.
+
+    Seeds are compared where both have them: baselines are deterministic.
+    """
     if reference not in metrics:
         raise IncomparableError(
             f"the reference {reference} is not among the losses {', '.join(metrics)}; "
             "set report.reference to one of them"
         )
     expected = flatten(metrics[reference]["conditions"])
-    differences = {
-        loss: condition_differences(flatten(result["conditions"]), expected)
-        for loss, result in metrics.items()
-    }
+    differences = {}
+    for loss, result in metrics.items():
+        conditions = flatten(result["conditions"])
+        left_out = {"seeds"} - (conditions.keys() & expected.keys())
+        differences[loss] = condition_differences(
+            *(
+                {k: v for k, v in each.items() if k not in left_out}
+                for each in (conditions, expected)
+            )
+        )
     return {loss: names for loss, names in differences.items() if names}
 
 

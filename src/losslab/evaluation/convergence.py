@@ -43,7 +43,8 @@ def training_facts(history: pd.DataFrame) -> dict[str, Any]:
         "validation": {name: float(best[f"validation_{name}"]) for name in names},
         "trivial": {name: float(last[f"trivial_{name}"]) for name in names},
     }
-    return {**facts, "mark": _find_mark(history, facts)}
+    setting = {"setting": str(best["setting"])} if "setting" in history else {}
+    return {**facts, **setting, "mark": _find_mark(history, facts)}
 
 
 def _find_mark(history: pd.DataFrame, facts: Mapping[str, Any]) -> str | None:
@@ -109,7 +110,21 @@ def describe_training(facts: Mapping[str, Any]) -> str:
     'selected by validation macro-F1, epoch 12 of 42; ended by patience'
     """
     metric = facts["select_by"].replace("_f1", "-F1").replace("_", " ")
+    if "setting" in facts:
+        return _describe_search(facts, metric)
     return (
         f"selected by validation {metric}, epoch {facts['best_epoch']:g} of {facts['epochs']:g}; "
         f"ended by {facts['ended_by']}"
     )
+
+
+def _describe_search(facts: Mapping[str, Any], metric: str) -> str:
+    """What a baseline's search chose.
+
+    >>> _describe_search({"setting": "c = 3", "epochs": 5.0}, "macro-F1")
+    'deterministic; c = 3 of 5 values by validation macro-F1'
+    """
+    if not facts["setting"]:
+        return "deterministic"
+    values = f" of {facts['epochs']:g} values by validation {metric}" if facts["epochs"] > 1 else ""
+    return f"deterministic; {facts['setting']}{values}"

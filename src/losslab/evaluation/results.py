@@ -92,13 +92,17 @@ def _metrics_by_seed(
 def _training_facts(
     history: pd.DataFrame, decisions: Mapping[str, Mapping[str, Any]], rule: str
 ) -> dict[str, Metrics]:
-    """``epochs``, ``best_epoch``, ``steps`` and, if the rule has one, ``threshold`` by seed."""
+    """``epochs``, ``best_epoch``, ``steps`` and, if the rule has one, ``threshold`` by seed.
+
+    A search, which a baseline has in place of a training, has the last one alone.
+    """
     epochs = history.groupby("seed").agg(
         epochs=("epoch", "max"), best_epoch=("best", "first"), steps=("train_steps", "max")
     )
+    trained = "setting" not in history
     return {
         name: {
-            **epochs.loc[int(name)].to_dict(),
+            **(epochs.loc[int(name)].to_dict() if trained else {}),
             **{key: value for key, value in by_rule[rule].items() if key == "threshold"},
         }
         for name, by_rule in decisions.items()

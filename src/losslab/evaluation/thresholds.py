@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from losslab.baselines import METHODS
 from losslab.evaluation.confusion import (
     Counts,
     Matrix,
@@ -15,7 +16,6 @@ from losslab.evaluation.confusion import (
     select_labels,
 )
 from losslab.evaluation.predictions import predict_labels
-from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, ThresholdGrid
 
 
@@ -30,7 +30,7 @@ def threshold_grid(start: float, stop: float, step: float) -> np.ndarray:
 
 def grid_values(loss: LossSettings, grid: ThresholdGrid | None) -> tuple[float, ...] | None:
     """The thresholds to try; None for all there are, as always for scores that are no probabilities."""
-    if grid is None or LOSSES[loss.name].decision != "probability":
+    if grid is None or METHODS[loss.name].decision != "probability":
         return None
     return tuple(threshold_grid(**grid.model_dump()).tolist())
 

@@ -8,7 +8,7 @@ from losslab.pipeline_registry import create_registry
 
 
 class PipelineSelection:
-    """Fits the registry to the run: losses of the dataset's task, a report on the chosen ones.
+    """Fits the registry to the run: losses and baselines of its task, a report on the chosen ones.
 
     What ``soft_zlpr`` is smoothed towards decides on the nodes it needs.
     """
@@ -17,7 +17,11 @@ class PipelineSelection:
     def after_context_created(self, context: KedroContext) -> None:
         """Replace pipelines before Kedro picks from them; a registry cannot know the parameters."""
         parameters = context.config_loader["parameters"]
-        soft_zlpr = parameters["soft_labels"]["soft_zlpr"]
         pipelines.update(
-            create_registry(parameters["task"], parameters["losses"], soft_zlpr=soft_zlpr)
+            create_registry(
+                parameters["task"],
+                parameters["losses"],
+                parameters["baselines"],
+                soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
+            )
         )

@@ -26,10 +26,10 @@ from kedro_mlflow.framework.hooks import mlflow_hook
 from mlflow.tracking.context.registry import resolve_tags
 from pydantic import BaseModel
 
+from losslab.baselines import METHODS
 from losslab.datasets.checked import Checked
-from losslab.errors import Failure
+from losslab.errors import Failure, NotApplicableError, Skipped
 from losslab.evaluation import describe_training, own_results
-from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.tracking import (
     MADE_BY_TAG,
@@ -48,8 +48,8 @@ from losslab.tracking import (
 )
 from losslab.training.events import Event, TrainingEnded, TrainingStarted, listening
 
-METRICS = {f"{namespace(loss)}_metrics": loss for loss in LOSSES}
-"""Datasets that hold the metrics of a loss."""
+METRICS = {f"{namespace(method)}_metrics": method for method in METHODS}
+"""Datasets that hold the metrics of a loss or baseline."""
 ARTIFACTS = {
     "report_page": "report.html",
     "comparison": "comparison.csv",
@@ -143,15 +143,17 @@ class Tracking:
     @hook_impl
     def on_node_error(self, error: Exception, node: Node) -> None:
         """Fail the runs of the node's loss, and no others: the runner may go on with them."""
-        self._fail_losses(node, str(error))
+        if not isinstance(error, NotApplicableError):
+            self._fail_losses(node, str(error))
 
     @hook_impl
     def node_failed(self, node: Node, failure: Failure) -> None:
         """Fail the runs of a loss that lacks what a failed node would have made, too."""
-        self._fail_losses(node, f"{failure.node}: {failure.reason}")
+        if not isinstance(failure, Skipped):
+            self._fail_losses(node, f"{failure.node}: {failure.reason}")
 
     def _fail_losses(self, node: Node, reason: str) -> None:
-        for loss in LOSSES:
+        for loss in METHODS:
             if namespace(loss) in node.tags and loss not in self._failed:
                 self._failed.add(loss)
                 self.fail_loss(loss, reason)
@@ -294,7 +296,7 @@ class Tracking:
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
         """All parameters but the options of other losses."""
-        namespaces = {namespace(name) for name in LOSSES}
+        namespaces = {namespace(name) for name in METHODS}
         shared = {key: value for key, value in self._parameters.items() if key not in namespaces}
         return {
             **shared,
@@ -438,7 +440,7 @@ def _mlflow_config(context: Any) -> KedroMlflowConfig | None:
 def _loss_colours() -> dict[str, str]:
     from losslab.reporting.plots import loss_colour
 
-    return {loss: loss_colour(loss) for loss in LOSSES}
+    return {loss: loss_colour(loss) for loss in METHODS}
 
 
 def _is_parameter(dataset_name: str) -> bool:

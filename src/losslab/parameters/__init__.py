@@ -6,7 +6,14 @@ The values stand in ``conf/``, those of a loss in its class. An unknown name is 
 from losslab.parameters.data import SplitSettings, UndersampleSettings
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import ThresholdGrid
-from losslab.parameters.losses import LossSettings, losses_for_task, namespace
+from losslab.parameters.features import TfidfSettings
+from losslab.parameters.losses import (
+    LossSettings,
+    baselines_for_task,
+    losses_for_task,
+    method_of,
+    namespace,
+)
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
@@ -48,13 +55,16 @@ __all__ = [
     "SoftLabelSettings",
     "SplitSettings",
     "TextCNNSettings",
+    "TfidfSettings",
     "ThresholdGrid",
     "TrainingSettings",
     "TransformerSettings",
     "UndersampleSettings",
     "WordSettings",
+    "baselines_for_task",
     "did_you_mean",
     "losses_for_task",
+    "method_of",
     "namespace",
     "validate_parameters",
 ]

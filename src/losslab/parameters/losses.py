@@ -1,4 +1,4 @@
-"""The parameters of each loss; names, defaults and bounds stand in the loss's class."""
+"""The parameters of each loss and baseline; names, defaults and bounds stand in its class."""
 
 from functools import cache
 from numbers import Real
@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, create_model
 from pydantic.functional_validators import AfterValidator
 
+from losslab.baselines import BASELINES, METHODS
 from losslab.losses import LOSSES, Hyperparameter
 from losslab.parameters.base import Settings
 
@@ -14,19 +15,28 @@ Task = Literal["multi", "single"]
 
 
 class LossSettings(Settings):
-    """A loss by name, with every option set."""
+    """A loss, or a baseline, by name, with every option set."""
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
 
 
-def namespace(loss: str) -> str:
-    """The name of a loss's pipeline, namespace, tag and parameters.
+def namespace(method: str) -> str:
+    """The name of a loss's or baseline's pipeline, namespace, tag and parameters.
 
-    >>> namespace("db")
-    'db_loss'
+    >>> namespace("db"), namespace("svm")
+    ('db_loss', 'svm_baseline')
     """
-    return f"{loss}_loss"
+    return f"{method}_baseline" if method in BASELINES else f"{method}_loss"
+
+
+def method_of(name: str) -> str:
+    """The loss or baseline of a namespace.
+
+    >>> method_of("db_loss"), method_of("svm_baseline")
+    ('db', 'svm')
+    """
+    return name.removesuffix("_loss").removesuffix("_baseline")
 
 
 def losses_for_task(task: str) -> list[str]:
@@ -34,13 +44,17 @@ def losses_for_task(task: str) -> list[str]:
     return [name for name, loss in LOSSES.items() if task in loss.tasks]
 
 
+def baselines_for_task(task: str) -> list[str]:
+    """The baselines that fit a task, in the order of ``BASELINES``."""
+    return [name for name, baseline in BASELINES.items() if task in baseline.tasks]
+
+
 @cache
-def loss_model(name: str) -> type[Settings]:
-    """The parameter model of a loss."""
-    fields: dict[str, Any] = {
-        option: (_annotation(rule), rule.default) for option, rule in LOSSES[name].options().items()
-    }
-    return create_model(f"{name}_loss", __base__=Settings, **fields)
+def option_model(name: str) -> type[Settings]:
+    """The parameter model of a loss or baseline."""
+    options = METHODS[name].options().items()
+    fields: dict[str, Any] = {option: (_annotation(rule), rule.default) for option, rule in options}
+    return create_model(namespace(name), __base__=Settings, **fields)
 
 
 def _annotation(option: Hyperparameter) -> Any:

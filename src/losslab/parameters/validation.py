@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
+from losslab.baselines import BASELINES, METHODS
 from losslab.data.readers import READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
@@ -15,7 +16,8 @@ from losslab.parameters.base import MAX_COUNT, MAX_SEED, Seed, Settings
 from losslab.parameters.data import SplitSettings, UndersampleSettings
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
-from losslab.parameters.losses import Task, loss_model, namespace
+from losslab.parameters.features import TfidfSettings
+from losslab.parameters.losses import Task, namespace, option_model
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
@@ -31,16 +33,18 @@ MAX_SEEDS = 1000
 
 
 class Parameters(Settings):
-    """Every parameter but the reader's options and the losses'."""
+    """Every parameter but the options of the reader, losses and baselines."""
 
     dataset: str
     losses: list[str] | None
+    baselines: list[str] | None
     reader: str | None
     task: Task
     max_rejected: float = Field(ge=0, le=1)
     min_label_frequency: int = Field(ge=1, le=MAX_COUNT, strict=True)
     split: SplitSettings
     undersample: UndersampleSettings | None
+    tfidf: TfidfSettings
     frequency_groups: FrequencyGroupSettings
     keywords: KeywordSettings
     soft_labels: SoftLabelSettings
@@ -70,20 +74,30 @@ class Parameters(Settings):
                 raise ValueError(f"losses: {name} does not fit {self.task}-label data")
         return self
 
+    @model_validator(mode="after")
+    def _baselines_fit(self) -> "Parameters":
+        for name in self.baselines or ():
+            if name not in BASELINES:
+                raise ValueError(did_you_mean("baseline", name, BASELINES))
+            if self.task not in BASELINES[name].tasks:
+                raise ValueError(f"baselines: {name} does not fit {self.task}-label data")
+        return self
+
 
 @cache
 def parameter_model(reader: str) -> type[Parameters]:
-    """``Parameters`` with the options of ``reader`` under ``corpus``, and those of every loss."""
-    losses: dict[str, Any] = {namespace(name): (loss_model(name), ...) for name in LOSSES}
+    """``Parameters`` with the options of ``reader`` under ``corpus``, and those of every method."""
+    methods: dict[str, Any] = {namespace(name): (option_model(name), ...) for name in METHODS}
     return create_model(
-        "Parameters", __base__=Parameters, corpus=(reader_options(reader), ...), **losses
+        "Parameters", __base__=Parameters, corpus=(reader_options(reader), ...), **methods
     )
 
 
 def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Check all parameters, add every loss's defaults, resolve the recipe.
+    """Check all parameters, add defaults of losses and baselines, resolve the recipe.
 
-    The result is what nodes receive: ``recipe`` is a ``Recipe``, ``<loss>_loss`` a ``LossSettings``.
+    The result is what nodes receive: ``recipe`` is a ``Recipe``, ``<loss>_loss`` and
+    ``<baseline>_baseline`` are ``LossSettings``.
 
     Raises:
         ParameterError: with each fault, the parameter's name and the choices.
@@ -93,7 +107,7 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
         raise ParameterError(did_you_mean("reader", reader, READERS))
     model = parameter_model(reader)
     recipes = extend_recipes(parameters.get("recipes") or {})
-    filled = {**{namespace(name): {} for name in LOSSES}, **parameters, "recipes": recipes}
+    filled = {**{namespace(name): {} for name in METHODS}, **parameters, "recipes": recipes}
     try:
         checked = model.model_validate(filled)
     except ValidationError as error:
@@ -145,7 +159,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.losses and checked.report.reference not in checked.losses:
         values["report"]["reference"] = checked.losses[0]
         logger.info("report.reference: %s, the first of the losses", checked.losses[0])
-    for name in LOSSES:
+    for name in METHODS:
         values[namespace(name)] = {"name": name, "options": values[namespace(name)]}
     return values
 

@@ -39,8 +39,8 @@ def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         row["mark"] = result.get("training", {}).get("mark") or ""
         row["seeds"] = len(result["seeds"])
         for key in ("best_epoch", *COLUMNS, *CONVENTIONS):
-            row[key] = result["mean"][key]
-            row[f"{key}_std"] = result["std"][key]
+            row[key] = result["mean"].get(key, np.nan)  # baselines have no epochs
+            row[f"{key}_std"] = result["std"].get(key)
         rows.append({**row, **_own_columns(own_results(result))})
     return pd.DataFrame(rows).sort_values("macro_f1", ascending=False, ignore_index=True)
 
@@ -97,7 +97,7 @@ def format_mean_std(value: float, std: float | None, digits: int = 3) -> str:
     >>> format_mean_std(0.5, None)
     '0.500'
     """
-    text = f"{value:.{digits}f}"
+    text = "-" if pd.isna(value) else f"{value:.{digits}f}"
     return text if std is None or pd.isna(std) else f"{text} ± {std:.{digits}f}"
 
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from losslab.baselines import METHODS
 from losslab.evaluation import calibration_error
-from losslab.losses import LOSSES
+from losslab.parameters import namespace
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, incomparable_losses, marked_losses
 from losslab.reporting.definitions import COLUMNS, FACTS, OWN_METRICS, RULES, lower_is_better
@@ -34,7 +35,7 @@ def loss_rows(
             key: _metric_cell(by_metric[key].loc[loss], record, key, several) for key in COLUMNS
         }
         cells |= {key: _fact_cell(record, key) for key in FACTS}
-        cells["command"]["text"] = f"{command} --pipelines={loss}_loss"
+        cells["command"]["text"] = f"{command} --pipelines={namespace(loss)}"
         rows.append(
             {
                 "loss": loss,
@@ -69,7 +70,7 @@ def loss_facts(training: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe(loss: str) -> dict[str, str]:
-    spec = LOSSES.get(loss)
+    spec = METHODS.get(loss)
     if spec is None:
         return {"title": loss, "family": "", "choose_when": ""}
     return {"title": spec.title, "family": spec.family, "choose_when": spec.choose_when}

@@ -11,6 +11,7 @@ import pandas as pd
 import yaml
 
 from losslab.manifest import Manifest, Provenance
+from losslab.parameters import namespace
 from losslab.reporting.saved_results import is_sound, saved_results
 
 RECIPES = {
@@ -74,7 +75,7 @@ def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
     for saved in saved_results(folder):
         if saved.is_variant or not saved.is_whole_corpus:
             continue
-        loss_folder = saved.folder / f"{saved.loss}_loss"
+        loss_folder = saved.folder / namespace(saved.loss)
         file = loss_folder / "metrics.json" / saved.version / "metrics.json"
         made = Manifest.read(file).provenance
         newest[saved.dataset, saved.recipe, saved.loss] = OurResult(

@@ -6,7 +6,7 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING
 
-from losslab.losses import LOSSES
+from losslab.baselines import METHODS
 
 if TYPE_CHECKING:
     from plotly import graph_objects as go
@@ -140,9 +140,9 @@ def named_axis(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def loss_colour(loss: str) -> str:
-    """A loss's own colour, by its position in ``LOSSES``: the same in every plot."""
+    """A loss's own colour, by its position in ``METHODS``: the same in every plot."""
     palette = _palette()
-    return palette[list(LOSSES).index(loss) % len(palette)] if loss in LOSSES else "#666666"
+    return palette[list(METHODS).index(loss) % len(palette)] if loss in METHODS else "#666666"
 
 
 @cache

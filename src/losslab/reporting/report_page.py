@@ -13,6 +13,7 @@ from markupsafe import Markup
 from plotly import graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from losslab.baselines import BASELINES
 from losslab.reporting.best_losses import find_best_losses
 from losslab.reporting.comparison import incomparable_losses, marked_losses
 from losslab.reporting.definitions import (
@@ -143,6 +144,10 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
     """What the sections on results show."""
     losses = results.comparison["loss"].tolist()
     rows = loss_rows(results.comparison, results.standings, results.facts, command)
+    trained, left_out = (
+        _without_baselines(results.comparison),
+        incomparable_losses(results.comparison),
+    )
     rules = tabulate_rules({}) if results.rules is None else results.rules
     return {
         "rows": rows,
@@ -152,13 +157,21 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
         "primary_rule": (primary_rules(results.comparison) or ["tuned"])[0],
         "undefined": describe_undefined(results.comparison),
         "tested": bool(results.standings["p"].notna().any()),
-        "best_losses": find_best_losses(results.standings, results.reference),
-        "compared": len(rows) - len(incomparable_losses(results.comparison)),
+        "best_losses": find_best_losses(_without_baselines(results.standings), results.reference),
+        "baselines": [row for row in rows if row["loss"] in BASELINES],
+        "compared": len(trained) - len(set(left_out) - set(BASELINES)),
+        "incomparable": len(left_out),
         "marked": list(marked_losses(results.comparison)),
-        "seeds": _describe_seeds(results.comparison),
+        "seeds": _describe_seeds(trained),
         "several_seeds": bool((results.comparison["seeds"] > 1).any()),
         "families": sorted({row["family"] for row in rows if row["family"]}),
     }
+
+
+def _without_baselines(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of losses; all rows, if no loss was finished."""
+    trained = table[~table["loss"].isin(list(BASELINES))]
+    return table if trained.empty else trained
 
 
 @cache

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from losslab.manifest import BrokenFileError, Manifest
+from losslab.parameters import method_of
 from losslab.reporting.comparison import incomparable_losses, marked_losses
 
 logger = logging.getLogger(__name__)
@@ -56,8 +57,11 @@ class SavedResult:
 
 
 def saved_results(folder: Path) -> Iterator[SavedResult]:
-    """Of every ``<dataset>/<recipe>/<loss>_loss/metrics.json/<version>/``; of a loss, oldest first."""
-    for file in sorted(folder.glob("*/*/*_loss/metrics.json/*/metrics.json")):
+    """Of every ``<dataset>/<recipe>/<loss>_loss/metrics.json/<version>/``; of a loss, oldest first.
+
+    Baselines lie beside the losses, as ``<baseline>_baseline``.
+    """
+    for file in sorted(folder.glob("*/*/*_*/metrics.json/*/metrics.json")):
         loss, version = file.parents[2], file.parent.name
         if not is_sound(file):
             continue
@@ -65,7 +69,7 @@ def saved_results(folder: Path) -> Iterator[SavedResult]:
         if not isinstance(result["conditions"]["recipe"], Mapping):
             logger.warning("%s is left out: an earlier version of losslab wrote it", file)
             continue
-        yield SavedResult(loss.parent, loss.name.removesuffix("_loss"), version, result)
+        yield SavedResult(loss.parent, method_of(loss.name), version, result)
 
 
 def is_sound(file: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 from plotly import graph_objects as go
 
@@ -15,7 +16,8 @@ def gather_histories(histories: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     Columns: ``loss epoch minutes train_loss validation_loss validation_macro_f1 best_macro_f1
     selection``. ``best_macro_f1`` is the best validation macro-F1 so far, of each seed, then
     averaged. A seed that has stopped keeps its minutes and its best, so that neither decreases.
-    ``selection`` says what each seed was selected by and why it ended.
+    ``selection`` says what each seed was selected by and why it ended. A baseline has one row without
+    an epoch: the minutes and the outcome of its search.
     """
     parts = [
         _mean_of(history).assign(loss=name, selection=describe_selection(history))
@@ -40,6 +42,8 @@ def _mean_of(history: pd.DataFrame) -> pd.DataFrame:
     table = history.reindex(columns=["epoch", "seed", "train_seconds", *shown])
     table["minutes"] = table["train_seconds"] / 60
     table["best_macro_f1"] = table.groupby("seed")["validation_macro_f1"].cummax()
+    if "setting" in history:
+        return pd.DataFrame([{"epoch": np.nan, "minutes": table["minutes"].max()}])
     mean = table.groupby("epoch")[shown].mean()
     for column in ("minutes", "best_macro_f1"):
         by_seed = table.pivot_table(index="epoch", columns="seed", values=column, dropna=False)

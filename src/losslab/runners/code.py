@@ -19,6 +19,7 @@ from losslab.manifest import hash_path
 PACKAGE = __name__.partition(".")[0]
 TABLES = {
     ("losslab.losses.registry", "LOSSES"),
+    ("losslab.baselines", "BASELINES"),
     ("losslab.data.readers", "READERS"),
     ("losslab.data.download.sources", "SOURCES"),
 }

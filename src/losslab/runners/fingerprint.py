@@ -11,9 +11,9 @@ from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 from pydantic import BaseModel
 
+from losslab.baselines import METHODS
 from losslab.data.readers import READERS
 from losslab.errors import LineageError
-from losslab.losses import LOSSES
 from losslab.manifest import Lineage, Provenance, hash_path
 from losslab.parameters import LossSettings
 from losslab.parameters.variants import flatten
@@ -115,7 +115,7 @@ def load(catalog: DataCatalog, name: str) -> Any:
 def _looked_up(node: Node, catalog: DataCatalog) -> Iterable[Callable[..., Any]]:
     """The classes and functions a node picks from tables by its parameters."""
     values = {name: load(catalog, name) for name in node.inputs if is_parameter(name)}
-    losses = [LOSSES[value.name] for value in values.values() if isinstance(value, LossSettings)]
+    losses = [METHODS[value.name] for value in values.values() if isinstance(value, LossSettings)]
     if f"{PREFIX}reader" in values:
         reader = values[f"{PREFIX}reader"] or values[f"{PREFIX}dataset"]
         return [*losses, READERS[reader]]

@@ -25,7 +25,14 @@ from kedro.runner.task import Task
 
 from losslab.datasets.checked import Checked
 from losslab.datasets.folders import CheckpointsDataset
-from losslab.errors import GATHERS, FailedNodesError, Failure, LosslabError
+from losslab.errors import (
+    GATHERS,
+    FailedNodesError,
+    Failure,
+    LosslabError,
+    NotApplicableError,
+    Skipped,
+)
 from losslab.manifest import SHORT, Provenance
 from losslab.parameters import TrainingSettings
 from losslab.runners.fingerprint import is_parameter, load
@@ -37,8 +44,8 @@ from losslab.runners.tasks import NUM_SEEDS, Executor, NodeTask, Outcome, disk_e
 from losslab.tracking.provenance import describe_environment
 from losslab.training.events import publish
 
-ELSEWHERE = frozenset({"training", "evaluation", "distillation"})
-"""Tags of nodes that workers compute: those of a single loss."""
+ELSEWHERE = frozenset({"training", "evaluation", "distillation", "baseline"})
+"""Tags of nodes that workers compute: those of a single loss or baseline."""
 SECONDS_BETWEEN_LOCKS = 0.3
 """Until a lock that another run holds is asked for again."""
 logger = logging.getLogger(__name__)
@@ -116,8 +123,8 @@ def _count_trainings(plan: RunPlan, stale: Sequence[Node]) -> int:
 
 
 def _losses(stale: Sequence[Node]) -> Counter[str]:
-    """By loss that has to be trained or evaluated: how many of its nodes are stale."""
-    of_losses = (node for node in stale if {"training", "evaluation"} & node.tags)
+    """By loss or baseline that has to be fitted or evaluated: how many of its nodes are stale."""
+    of_losses = (node for node in stale if {"training", "evaluation", "baseline"} & node.tags)
     return Counter(group_of(node) for node in of_losses if group_of(node) in node.tags)
 
 
@@ -206,10 +213,15 @@ class Execution:
             self._fail_by_error(node, error)
 
     def _fail_by_error(self, node: Node, error: Exception) -> None:
+        if isinstance(error, NotApplicableError):
+            logger.info("%s is left out: %s", group_of(node), error)
+            self._fail(node, Skipped(node.name, str(error)))
+            return
         if disk_error(error) or self._is_needed_by_all(node):
             raise error
         self._errors.append(error)
         self._fail(node, Failure(node.name, _reason(error)))
+        logger.error("%s failed: %s", node.name, error)
 
     def _defer(self, node: Node) -> bool:
         """Note what a node makes in memory; it is computed when a stale node asks for it."""
@@ -287,6 +299,7 @@ class Execution:
             self.datasets[name].provenance = made
         checkpoints = self._checkpoints({name: self.datasets[name] for name in node.inputs}, made)
         started = time.monotonic()
+        self._progress.begin(group_of(node))
         self._run_task(node)
         return self._done(node, made, checkpoints, started)
 
@@ -441,7 +454,8 @@ class Execution:
             set(node.outputs) & set(self.failures) for node in trained
         ):
             raise self._errors[0]
-        told = dict.fromkeys(f"{each.node}: {each.reason}" for each in self.failures.values())
+        failed = [each for each in self.failures.values() if not isinstance(each, Skipped)]
+        told = dict.fromkeys(f"{each.node}: {each.reason}" for each in failed)
         raise FailedNodesError(
             f"{'; '.join(told)}; everything that does not depend on it was finished"
         ) from self._errors[0]

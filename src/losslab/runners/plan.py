@@ -220,7 +220,9 @@ def depth_first(pipeline: Pipeline) -> list[Node]:
 def _choose(name: str, dataset: Checked, parameters: dict[str, Any], *, strict: bool) -> Record:
     """The newest version that verifies, pinned; if ``strict``, one made with the run's parameters."""
     if dataset.failure:
-        raise LineageError(f"{name}: {dataset.failure}; run it again, or report on fewer --losses")
+        raise LineageError(
+            f"{name}: {dataset.failure}; run it again, or report on fewer --losses or --baselines"
+        )
     refusals: list[str] = []
     for version in _candidates(dataset):
         try:
@@ -238,7 +240,7 @@ def _choose(name: str, dataset: Checked, parameters: dict[str, Any], *, strict: 
                 logger.warning("passed over: %s" if strict else "%s", refusal)
         dataset.pin(version)
         return Record(manifest.sha256[:SHORT], manifest.provenance.lineage)
-    advice = "run the pipeline that makes it, or report on fewer --losses"
+    advice = "run the pipeline that makes it, or report on fewer --losses or --baselines"
     raise LineageError(refusals[0] if refusals else f"no {name} was saved so far: {advice}")
 
 

@@ -41,8 +41,8 @@ class Progress:
 
     def begin(self, loss: str) -> None:
         """A node of ``loss`` is under way."""
-        self._started = self._started or monotonic()
         if loss in self._left:
+            self._started = self._started or monotonic()
             self._running[loss] = None
             self._show()
 

@@ -45,7 +45,7 @@ from losslab.supervision.statistics import (
     rebalancing_mu,
     tabulate_labels,
 )
-from losslab.supervision.word_counts import count_words, find_words
+from losslab.supervision.word_counts import count_words, find_words, segment_texts
 
 __all__ = [
     "GROUPS",
@@ -75,6 +75,7 @@ __all__ = [
     "mix_soft_targets",
     "rebalancing_mu",
     "save_soft_labels",
+    "segment_texts",
     "select_documents",
     "smooth_targets",
     "tabulate_element_keywords",

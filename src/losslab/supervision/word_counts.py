@@ -34,7 +34,7 @@ def count_words(
 
     vectoriser = CountVectorizer(lowercase=lowercase, token_pattern=token_pattern, dtype=np.int32)
     try:
-        counts = vectoriser.fit_transform(_segment(texts, segmenter))
+        counts = vectoriser.fit_transform(segment_texts(texts, segmenter))
     except ValueError as error:
         if "empty vocabulary" not in str(error):
             raise
@@ -62,7 +62,8 @@ def find_words(
     return words
 
 
-def _segment(texts: Sequence[str], segmenter: str | None) -> Sequence[str]:
+def segment_texts(texts: Sequence[str], segmenter: str | None) -> Sequence[str]:
+    """Texts with spaces between their words; without a segmenter, as they are."""
     if segmenter is None:
         return texts
     segment = _segment_function(segmenter)

@@ -10,6 +10,7 @@ import pandas as pd
 from mlflow.utils.validation import MAX_PARAM_VAL_LENGTH, MAX_TAG_VAL_LENGTH
 
 from losslab.data.csv_cells import TEXTS_IN_QUOTES, quote_formulas
+from losslab.parameters import namespace
 from losslab.parameters.variants import flatten
 from losslab.tracking.journal import Operation
 
@@ -81,7 +82,7 @@ class TrainingRuns:
             tags[RUN_COLOUR_TAG] = self._colours[loss]
         if current:
             tags[CURRENT_TAG] = "true"
-        name = f"{loss}_loss seed {seed} ({self._tags['dataset']}, {self._tags['recipe']})"
+        name = f"{namespace(loss)} seed {seed} ({self._tags['dataset']}, {self._tags['recipe']})"
         self._create(key, name, tags, nested=True)
         self._log(key, params=as_params(parameters))
 

@@ -7,9 +7,10 @@ import pandas as pd
 from pydantic import BaseModel
 from scipy import sparse
 
+from losslab.baselines import BASELINES, METHODS
 from losslab.data.fingerprint import fingerprint_data, hash_arrays
 from losslab.data.split import split_rows
-from losslab.errors import Failure, LosslabError
+from losslab.errors import Failure, LosslabError, Skipped
 from losslab.evaluation import (
     Predictions,
     analyse_errors,
@@ -21,7 +22,6 @@ from losslab.evaluation import (
     predict,
     refuse_other_scores,
 )
-from losslab.losses import LOSSES
 from losslab.parameters import BootstrapSettings, LossSettings, ThresholdGrid
 from losslab.supervision import group_indices
 
@@ -51,7 +51,7 @@ def fit_rules(
         scores,
         grid=None if candidates is None else np.array(candidates),
         task=task,
-        natural=LOSSES[loss.name].decision == "probability",
+        natural=METHODS[loss.name].decision == "probability",
         primary_rule=primary_rule,
     )
 
@@ -95,9 +95,10 @@ def evaluate(
     recorded = {
         **conditions,
         "data": fingerprint_data(splits, label_matrix, label_space),
-        "seeds": list(results["seeds"]),
         "resampling": resampling,
     }
+    if loss.name not in BASELINES:  # which are deterministic
+        recorded["seeds"] = list(results["seeds"])
     facts = {
         "options": loss.options,
         "conditions": recorded,
@@ -137,7 +138,7 @@ def draw_score_curves(
         label_matrix[split_rows(splits, "test")],
         scores["test"],
         predictions.by_seed("test"),
-        probability=LOSSES[loss.name].decision == "probability",
+        probability=METHODS[loss.name].decision == "probability",
     )
 
 
@@ -161,18 +162,21 @@ def collect_results(
 
 
 def gather_family(**results: Results | Failure) -> dict[str, Results | Failure]:
-    """The results of a family of losses, by loss; a failure in place of a loss that failed."""
-    return results
+    """The results of a family of losses, by loss; a failure in place of a loss that failed.
+
+    Baselines that do not apply to the data are left out.
+    """
+    return {name: each for name, each in results.items() if not isinstance(each, Skipped)}
 
 
 def gather_results(**families: dict[str, Results | Failure]) -> dict[str, Results | Failure]:
-    """The results of all losses, in the order of the table of losses."""
+    """The results of all losses and baselines, in the order of their tables."""
     every: dict[str, Results | Failure] = {
         loss: results for family in families.values() for loss, results in family.items()
     }
     if all(isinstance(results, Failure) for results in every.values()):
         raise LosslabError("no loss was finished, so there is nothing to compare")
-    return {loss: every[loss] for loss in LOSSES if loss in every}
+    return {loss: every[loss] for loss in METHODS if loss in every}
 
 
 def _as_json(values: dict[str, Any]) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from kedro.pipeline import Node, Pipeline
 
+from losslab.baselines import METHODS
 from losslab.errors import GATHERS
-from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.pipelines.evaluation import nodes
 
@@ -40,10 +40,10 @@ def record_conditions() -> Pipeline:
 
 
 def create_pipeline(loss: str) -> Pipeline:
-    """Evaluate one loss."""
+    """Evaluate one loss or baseline."""
     name = namespace(loss)
     return _group(
-        f"modelling.{LOSSES[loss].family}.{name}",
+        f"modelling.{METHODS[loss].family}.{name}",
         [*_prediction_nodes(name), *_metric_nodes(name)],
         tags=[name, "evaluation"],
     )
@@ -129,7 +129,7 @@ def _metric_nodes(name: str) -> list[Node]:
 
 def collect_results(losses: Sequence[str]) -> Pipeline:
     """metrics and all else of each loss - by family - results."""
-    families = {LOSSES[loss].family: None for loss in losses}
+    families = {METHODS[loss].family: None for loss in losses}
     return sum(
         (_collect(loss) for loss in losses),
         sum((_gather_family(family, losses) for family in families), _gather(list(families))),
@@ -145,11 +145,11 @@ def _collect(loss: str) -> Pipeline:
         f"{name}_results",
         name="collect_results",
     )
-    return _group(f"modelling.{LOSSES[loss].family}.{name}", [node], tags=["report"])
+    return _group(f"modelling.{METHODS[loss].family}.{name}", [node], tags=["report"])
 
 
 def _gather_family(family: str, losses: Sequence[str]) -> Pipeline:
-    members = [loss for loss in losses if LOSSES[loss].family == family]
+    members = [loss for loss in losses if METHODS[loss].family == family]
     node = Node(
         nodes.gather_family,
         {loss: f"{namespace(loss)}_results" for loss in members},

@@ -1,3 +1,3 @@
-from losslab.pipelines.features.pipeline import create_pipeline
+from losslab.pipelines.features.pipeline import create_pipeline, create_tfidf
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_pipeline", "create_tfidf"]

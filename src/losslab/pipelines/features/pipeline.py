@@ -1,4 +1,4 @@
-"""splits - features."""
+"""splits - features; splits - TF-IDF."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -7,16 +7,29 @@ from losslab.pipelines.features import nodes
 
 def create_pipeline() -> Pipeline:
     """What the recipe's model reads."""
+    return _stage(
+        Node(
+            nodes.compute_features,
+            ["splits", "params:features"],
+            ["features", "tokenizer"],
+            name="compute_features",
+        )
+    )
+
+
+def create_tfidf() -> Pipeline:
+    """What baselines read: words weighted by TF-IDF."""
+    return _stage(
+        Node(
+            nodes.compute_tfidf,
+            ["splits", "params:tfidf"],
+            ["tfidf", "tfidf_vocabulary"],
+            name="compute_tfidf",
+        )
+    )
+
+
+def _stage(node: Node) -> Pipeline:
     return Pipeline(
-        [
-            Node(
-                nodes.compute_features,
-                ["splits", "params:features"],
-                ["features", "tokenizer"],
-                name="compute_features",
-            )
-        ],
-        namespace="features",
-        prefix_datasets_with_namespace=False,
-        tags="features",
+        [node], namespace="features", prefix_datasets_with_namespace=False, tags="features"
     )

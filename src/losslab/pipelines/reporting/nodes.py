@@ -8,6 +8,7 @@ import pandas as pd
 from plotly import graph_objects as go
 from scipy import sparse
 
+from losslab.baselines import BASELINES
 from losslab.data import SPLITS
 from losslab.data.corpus_summary import summary_lines, word_count
 from losslab.data.split import split_rows
@@ -118,7 +119,7 @@ def compare_labels(
     """F1 by label and loss; the reference against the best other loss; similar labels."""
     scores = tabulate_label_scores(_each("errors", results), label_table, label_space)
     reference = _reference(results, report)
-    others = {reference, *incomparable_losses(comparison)}
+    others = {reference, *incomparable_losses(comparison), *BASELINES}
     best = next((loss for loss in comparison["loss"] if loss not in others), reference)
     ordered = scores.set_index("label").loc[label_space].reset_index()
     first = {reference, *LENIENT}
@@ -171,11 +172,12 @@ def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
 
 
 def draw_trainings(training_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """Macro-F1 by epoch and by minute, and the losses themselves."""
+    """Macro-F1 by epoch and by minute, and the losses themselves; baselines have no epochs."""
+    trained = training_table[training_table["epoch"].notna()]
     return (
-        draw_learning_curves(training_table),
-        draw_learning_time(training_table),
-        draw_training_curves(training_table),
+        draw_learning_curves(trained),
+        draw_learning_time(trained),
+        draw_training_curves(trained),
     )
 
 

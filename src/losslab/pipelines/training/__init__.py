@@ -1,3 +1,3 @@
-from losslab.pipelines.training.pipeline import create_pipeline
+from losslab.pipelines.training.pipeline import create_baseline, create_pipeline
 
-__all__ = ["create_pipeline"]
+__all__ = ["create_baseline", "create_pipeline"]

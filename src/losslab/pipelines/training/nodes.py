@@ -1,5 +1,6 @@
-"""Train a loss, and score the documents it was not trained on."""
+"""Train a loss or fit a baseline, and score the documents it was not trained on."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,12 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from losslab.baselines import BASELINES, fit_best
+from losslab.baselines.base import NO_SEED
 from losslab.data.fingerprint import hash_arrays
 from losslab.data.split import split_rows
-from losslab.evaluation import grid_values
+from losslab.evaluation import grid_values, judge_epoch
+from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.parameters import LossSettings, Recipe, ThresholdGrid
 
 Arrays = dict[str, np.ndarray]
@@ -90,4 +94,42 @@ def score(
             ]
         )
     origin = {"features": features, "model": model, "scores": scores}
+    return scores, {name: hash_arrays(arrays) for name, arrays in origin.items()}
+
+
+def fit_baseline(
+    baseline: LossSettings,
+    tfidf: sparse.csr_array,
+    label_matrix: sparse.csr_array,
+    splits: pd.DataFrame,
+    grid: ThresholdGrid | None,
+    select_by: str,
+    validation_rule: str,
+    task: str,
+) -> tuple[Arrays, pd.DataFrame]:
+    """Fit a baseline on train, its settings chosen on validation; arrays, and the search."""
+    candidates = grid_values(baseline, grid)
+    thresholds = None if candidates is None else np.array(candidates)
+    is_probability = BASELINES[baseline.name].decision == "probability"
+    fixed = NATURAL_THRESHOLD if validation_rule == "own" and is_probability else None
+    return fit_best(
+        BASELINES[baseline.name](**baseline.options),
+        tfidf,
+        label_matrix,
+        **{name: split_rows(splits, name) for name in ("train", "validation")},
+        judge=partial(judge_epoch, grid=thresholds, threshold=fixed, task=task),
+        select_by=select_by,
+    )
+
+
+def score_words(
+    baseline: LossSettings, model: Arrays, tfidf: sparse.csr_array, splits: pd.DataFrame
+) -> tuple[Arrays, dict[str, str]]:
+    """Scores of validation and test, 1 x documents x labels; hashes of what they come from."""
+    scores: Arrays = {"seeds": np.array([NO_SEED])}
+    for split in ("validation", "test"):
+        words = tfidf[split_rows(splits, split)]
+        scores[split] = BASELINES[baseline.name].scores(model, words)[None]
+    words = {"data": tfidf.data, "indices": tfidf.indices, "indptr": tfidf.indptr}
+    origin = {"features": words, "model": model, "scores": scores}
     return scores, {name: hash_arrays(arrays) for name, arrays in origin.items()}

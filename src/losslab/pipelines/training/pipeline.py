@@ -1,7 +1,8 @@
-"""features, supervision - model - scores: the template every loss is an instance of."""
+"""features, supervision - model - scores: the template of every loss, and that of every baseline."""
 
 from kedro.pipeline import Node, Pipeline
 
+from losslab.baselines import BASELINES
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.pipelines.training import nodes
@@ -12,6 +13,8 @@ EXTRA_INPUTS = {
     "soft_targets": "{loss}_soft_targets",
 }
 """What some losses need besides, by the word of ``needs``: the dataset that holds it."""
+BASELINE = "baseline"
+"""Tag of nodes that fit and score a baseline."""
 
 
 def create_pipeline(loss: str) -> Pipeline:
@@ -28,6 +31,49 @@ def create_pipeline(loss: str) -> Pipeline:
         namespace=f"modelling.{LOSSES[loss].family}.{name}",
         prefix_datasets_with_namespace=False,
         tags=[name, "training"],
+    )
+
+
+def create_baseline(baseline: str) -> Pipeline:
+    """Fit and score one baseline; BASELINE marks what is no training of a network."""
+    name = namespace(baseline)
+    return Pipeline(
+        [_fit(name), _score_words(name)],
+        namespace=f"modelling.{BASELINES[baseline].family}.{name}",
+        prefix_datasets_with_namespace=False,
+        tags=[name, BASELINE],
+    )
+
+
+def _fit(name: str) -> Node:
+    return Node(
+        nodes.fit_baseline,
+        {
+            "baseline": f"params:{name}",
+            "tfidf": "tfidf",
+            "label_matrix": "label_matrix",
+            "splits": "splits",
+            "grid": "params:threshold_grid",
+            "select_by": "params:select_by",
+            "validation_rule": "params:validation_rule",
+            "task": "params:task",
+        },
+        [f"{name}_model", f"{name}_history"],
+        name="fit",
+    )
+
+
+def _score_words(name: str) -> Node:
+    return Node(
+        nodes.score_words,
+        {
+            "baseline": f"params:{name}",
+            "model": f"{name}_model",
+            "tfidf": "tfidf",
+            "splits": "splits",
+        },
+        [f"{name}_scores", f"{name}_scores_origin"],
+        name="score",
     )
 
 
