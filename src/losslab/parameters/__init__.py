@@ -15,6 +15,7 @@ from losslab.parameters.supervision import (
     LabelGroupSettings,
     SoftLabelSettings,
 )
+from losslab.parameters.sweeps import Sweep, SweepJob, expand_sweep, losses_of
 from losslab.parameters.training import (
     EncoderSettings,
     FeatureSettings,
@@ -47,6 +48,8 @@ __all__ = [
     "ReportSettings",
     "SoftLabelSettings",
     "SplitSettings",
+    "Sweep",
+    "SweepJob",
     "TextCNNSettings",
     "ThresholdGrid",
     "TrainingSettings",
@@ -54,7 +57,9 @@ __all__ = [
     "UndersampleSettings",
     "WordSettings",
     "did_you_mean",
+    "expand_sweep",
     "losses_for_task",
+    "losses_of",
     "namespace",
     "validate_parameters",
 ]
