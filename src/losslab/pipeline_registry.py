@@ -16,6 +16,7 @@ from losslab.pipelines import (
     meta_analysis,
     reporting,
     supervision,
+    sweep,
     training,
 )
 
@@ -60,6 +61,7 @@ def _registry(task: str, chosen: tuple[str, ...], soft_zlpr: str) -> dict[str, P
         "reporting": report,
         "report": report,
         "cross_validation": cross_validation.create_pipeline(),
+        "sweep": sweep.create_pipeline(),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
         "__default__": every + report,
