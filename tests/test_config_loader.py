@@ -92,6 +92,8 @@ def test_dataset_loads_with_a_catalog_in_its_folder(dataset):
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
     said = settings_of(dataset)
+    for name, sweep in said.pop("sweeps", {}).items():
+        assert at(parameters(dataset, sweep=name), ("sweep", "title")) == sweep["title"]
     loaded = {
         name: parameters(dataset, recipe=name) for name in ("probe", *said.get("recipes", ()))
     }

@@ -16,10 +16,12 @@ from click.testing import CliRunner
 
 from losslab import cli
 from losslab.baselines import METHODS
+from losslab.config_loader import LosslabConfigLoader
 from losslab.data.download.sources import SOURCES
 from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.pipeline_registry import create_registry
+from losslab.settings import CONFIG_LOADER_ARGS
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -205,7 +207,7 @@ def commands(page):
     return [part.strip() for part in parts if part.strip().startswith("kedro ")]
 
 
-OWN = {"run", "explain", "cross-validate", "fetch", "prune"}
+OWN = {"run", "explain", "cross-validate", "sweep", "fetch", "prune"}
 SHOWN = sorted({command for page in PRESENT for command in commands(page)})
 SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.split()[1] in OWN]
 
@@ -221,6 +223,13 @@ def test_commands_that_are_shown_are_accepted(shown, monkeypatch):
     if command in ("fetch", "prune"):
         context = cli.cli.commands[command].make_context(command, words)
         assert all(name in SOURCES for name in context.params.get("datasets", ()))
+        return
+    if command == "sweep":
+        given = cli.cli.commands[command].make_context(command, words).params
+        params = {"dataset": given["dataset"]} if given["dataset"] else {}
+        options = {"runtime_params": params, **CONFIG_LOADER_ARGS}
+        loader = LosslabConfigLoader(str(ROOT / "conf"), env="base", **options)
+        assert given["name"] is None or given["name"] in loader.sweeps
         return
     done = CliRunner().invoke(cli.cli, [command, *words])
     assert done.exit_code == 0, done.output

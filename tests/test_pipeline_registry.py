@@ -42,6 +42,7 @@ STAGES = (
     "reporting",
     "report",
     "cross_validation",
+    "sweep",
     "meta_analysis",
 )
 UNVERSIONED = {
@@ -236,7 +237,7 @@ def test_soft_zlpr_needs_keywords_only_where_it_is_smoothed_towards_them():
 def test_every_folder_of_pipelines_is_a_pipeline(pipelines):
     folders = {path.parent.name for path in (ROOT / "src/losslab/pipelines").glob("*/pipeline.py")}
     assert folders <= set(pipelines)
-    assert len(folders) == 9
+    assert len(folders) == 10
 
 
 def test_stage_comes_with_its_upstream_and_ends_with_itself(pipelines, task):
@@ -266,4 +267,12 @@ def test_cross_validation_reads_saved_folds_and_trains_nothing(pipelines):
     free = {name for name in pipeline.inputs() if not name.startswith("params:")}
     assert free == {"fold_metrics", "provenance"}
     assert {"fold_comparison", "cross_validation_page"} <= pipeline.all_outputs()
+    assert not pipeline.all_outputs() & pipelines["__default__"].datasets()
+
+
+def test_sweep_reads_what_its_jobs_gave_and_trains_nothing(pipelines):
+    pipeline = pipelines["sweep"]
+    free = {name for name in pipeline.inputs() if not name.startswith("params:")}
+    assert free == {"sweep_results", "provenance"}
+    assert {"sweep_table", "sweep_figure", "sweep_page"} <= pipeline.all_outputs()
     assert not pipeline.all_outputs() & pipelines["__default__"].datasets()

@@ -90,8 +90,10 @@ def _settings(name: str) -> str:
     """What ``conf/datasets/<name>.yml`` sets."""
     file = DATASETS / f"{name}.yml"
     values = yaml.safe_load(file.read_text(encoding="utf-8")) if file.exists() else None
+    sweeps = ", ".join(f"`{sweep}`" for sweep in (values or {}).pop("sweeps", {}))
     settings = ", ".join(_setting(path, value) for path, value in _flat(values or {}))
-    return f"`--dataset={name}` sets {settings}.\n" if settings else ""
+    told = f"`--dataset={name}` sets {settings}.\n" if settings else ""
+    return f"{told}\nSweeps of its own: {sweeps}.\n" if sweeps else told
 
 
 def _setting(path: str, value: Any) -> str:

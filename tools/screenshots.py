@@ -1,7 +1,9 @@
-"""Takes docs/images/report.png and docs/images/viz.png in headless Chromium.
+"""Takes pictures for docs/images in headless Chromium: report.png, viz.png, figures of sweeps.
 
 ``python tools/screenshots.py`` after ``kedro run``: it opens the newest report of the built-in
 corpus, then starts ``kedro viz`` for as long as the picture takes.
+``python tools/screenshots.py --sweeps trec/probe/mask_rate`` after ``kedro sweep``: the figure of each
+sweep, ``sweep_<name>.png``.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 PORT = 4199
+REST = 4  # seconds until a page has come to rest
 COLOURS = 128  # of the palette: keeps a picture below 250 KB
 FLAGS = (
     "--headless=new",
@@ -45,10 +48,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     page = ROOT / "data/08_reporting/cwe/probe/latest.html"
     parser.add_argument("--page", type=Path, default=page)
+    parser.add_argument("--sweeps", nargs="+", metavar="DATASET/RECIPE/SWEEP")
     options = parser.parse_args()
     IMAGES.mkdir(parents=True, exist_ok=True)
+    if options.sweeps:
+        for sweep in options.sweeps:
+            save_sweep(*sweep.rsplit("/", 1))
+    else:
+        save_report_and_viz(options.page)
+
+
+def save_sweep(results: str, name: str) -> None:
+    """The figure of a finished sweep; ``results``: dataset and recipe."""
+    page = ROOT / "data/08_reporting" / results / "sweeps" / name / "latest.html"
+    with browser(900, 900) as window:
+        window.get(page.resolve(strict=True).as_uri())
+        figure = WebDriverWait(window, 30).until(
+            lambda w: w.find_element(By.CSS_SELECTOR, "#sweep .main-svg")
+        )
+        add_style(window, ".modebar { display: none }")
+        time.sleep(REST)
+        frame = figure.find_element(By.XPATH, "ancestor::figure")
+        shrink(frame.screenshot_as_png, IMAGES / f"sweep_{name}.png")
+
+
+def save_report_and_viz(page: Path) -> None:
     with browser(1280, 1000) as window:
-        window.get(options.page.resolve().as_uri())
+        window.get(page.resolve().as_uri())
         WebDriverWait(window, 30).until(lambda w: w.find_elements(By.TAG_NAME, "table"))
         save(window, IMAGES / "report.png")
     with viz_server() as address, browser(1280, 800) as window:
@@ -56,10 +82,7 @@ def main() -> None:
         window.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": before})
         window.get(address)
         WebDriverWait(window, 60).until(lambda w: w.find_elements(By.CLASS_NAME, "pipeline-node"))
-        window.execute_script(
-            "document.head.appendChild(document.createElement('style')).textContent = arguments[0]",
-            HIDDEN,
-        )
+        add_style(window, HIDDEN)
         save(window, IMAGES / "viz.png")
 
 
@@ -104,11 +127,23 @@ def _wait_for(address: str, seconds: int = 120) -> None:
     raise TimeoutError(f"kedro viz does not answer at {address}")
 
 
+def add_style(window: webdriver.Chrome, rules: str) -> None:
+    """Add CSS rules to the page."""
+    window.execute_script(
+        "document.head.appendChild(document.createElement('style')).textContent = arguments[0]",
+        rules,
+    )
+
+
 def save(window: webdriver.Chrome, path: Path) -> None:
-    """Save what the window shows when it has come to rest, with a small palette."""
-    time.sleep(4)
-    picture = Image.open(BytesIO(window.get_screenshot_as_png())).convert("RGB")
-    picture.quantize(COLOURS).save(path, optimize=True)
+    """Save what the window shows when it has come to rest."""
+    time.sleep(REST)
+    shrink(window.get_screenshot_as_png(), path)
+
+
+def shrink(png: bytes, path: Path) -> None:
+    """Save a picture with a small palette."""
+    Image.open(BytesIO(png)).convert("RGB").quantize(COLOURS).save(path, optimize=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The project's own commands: ``kedro run`` in the words of the field, cross-validation, fetching."""
+"""The project's own commands: ``kedro run`` in the words of the field, sweeps, folds, fetching."""
 
 import logging
 import os
@@ -52,8 +52,8 @@ RUNNERS = ("IncrementalRunner", "RayRunner")
 """Of losslab.runners; Kedro's own know nothing of lineage, failures and seeds."""
 SELECTIONS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs")
 """Kedro's options that select a part of a pipeline, named as ``Pipeline.filter`` does."""
-NOT_BY_FOLD = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
-"""Options of Kedro's that cross-validation refuses: every fold is run whole."""
+IN_PART = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
+"""Options of Kedro's that cross-validation and sweeps refuse: every fold and job is run whole."""
 LOSS_FAILURES = (NonFiniteLossError, TrainingFailedError, FailedNodesError)
 """Errors that cost a fold of a loss: cross-validation goes on with the other folds."""
 
@@ -273,12 +273,16 @@ def _hidden(option: click.Parameter) -> click.Parameter:
     return option
 
 
+WHOLE_RUNS = [_hidden(option) if option.name in IN_PART else option for option in OPTIONS]
+"""Options of commands that run pipelines whole."""
+
+
 @cli.command(
     params=[
         click.Option(
             ["--folds"], type=click.IntRange(2), default=4, show_default=True, help="Folds."
         ),
-        *(_hidden(option) if option.name in NOT_BY_FOLD else option for option in OPTIONS),
+        *WHOLE_RUNS,
     ],
     context_settings=kedro_run.context_settings,
 )
@@ -293,7 +297,8 @@ def cross_validate(context: click.Context, /, folds: int, **options: Any) -> Non
     kedro cross-validate --losses=bce,db,zlpr --folds=5 --seeds=3
     """
     given = options.pop("params") or {}
-    _refuse_parts(context, given)
+    _refuse_parts(context, "fold")
+    _refuse_folds(given)
 
     def run(split: dict[str, int], pipeline: str) -> None:
         params = {**given, "split": {**given.get("split", {}), **split}}
@@ -307,10 +312,10 @@ def cross_validate(context: click.Context, /, folds: int, **options: Any) -> Non
 
 def _run_folds(context: click.Context, folds: int, run: Callable[..., None]) -> list[str]:
     """Train every fold, and say which failed and why."""
-    from losslab.hooks import NO_SUMMARY
+    from losslab.hooks import PART, RunPart
 
     failures = []
-    context.meta[NO_SUMMARY] = True  # a fold is not the answer
+    context.meta[PART] = RunPart()  # a fold is not the answer
     for fold in range(1, folds + 1):
         click.echo(f"fold {fold} of {folds}")
         try:
@@ -318,18 +323,22 @@ def _run_folds(context: click.Context, folds: int, run: Callable[..., None]) -> 
         except LOSS_FAILURES as error:
             failures.append(f"fold {fold}: {error}")
             click.echo(f"Error: {failures[-1]}", err=True)
-    context.meta[NO_SUMMARY] = False
+    context.meta[PART] = None
     return failures
 
 
-def _refuse_parts(context: click.Context, given: dict[str, Any]) -> None:
-    """Stop at options that would run folds in part, or one fold alone."""
+def _refuse_parts(context: click.Context, run: str) -> None:
+    """Stop at options that would do the runs of a command in part."""
     for option in context.command.params:
-        if option.name in NOT_BY_FOLD and context.params[option.name]:
+        if option.name in IN_PART and context.params[option.name]:
             raise click.ClickException(
-                f"{option.opts[0]} does not go with cross-validate, which runs every fold whole; "
-                "choose losses by --losses"
+                f"{option.opts[0]} does not go with {context.command.name}, which runs every {run} "
+                "whole; choose losses by --losses"
             )
+
+
+def _refuse_folds(given: dict[str, Any]) -> None:
+    """Stop at parameters that choose folds: cross-validation runs each."""
     split = given.get("split", {})
     if not isinstance(split, dict):
         raise click.ClickException(
@@ -340,6 +349,66 @@ def _refuse_parts(context: click.Context, given: dict[str, Any]) -> None:
             f"--params=split.{name} does not go with cross-validate, which runs every fold of "
             "--folds; kedro run takes it"
         )
+
+
+@cli.command(
+    params=[
+        click.Argument(["name"], required=False),
+        click.Option(["--dry-run"], is_flag=True, help="List the jobs, and run none."),
+        *WHOLE_RUNS,
+    ],
+    context_settings=kedro_run.context_settings,
+)
+@click.pass_context
+def sweep(context: click.Context, /, name: str | None, dry_run: bool, **options: Any) -> None:
+    """Train losses along a grid of parameters (conf/base/sweeps.yml): a table and a figure.
+
+    Without NAME: the sweeps there are. What is current is not trained again, so that an interrupted
+    sweep goes on when the command is repeated. A job that fails costs its point.
+
+    \b
+    kedro sweep mask_rate --dataset=trec --seeds=3
+    kedro sweep undersampled --dataset=imdb --losses=ce,kwls --dry-run
+    """
+    _refuse_parts(context, "job")
+    chosen = {SUGAR[key]: options.pop(key) for key in SUGAR}
+    given = {key: value for key, value in chosen.items() if value is not None}
+    options["params"] = {**(options["params"] or {}), **given}
+    if name is None:
+        loader = _config_loader(options["conf_source"], options["env"], options["params"])
+        _print_table([{"sweep": key, "title": title} for key, title in loader.sweeps.items()])
+        return
+    failed = _explain_errors(lambda: _sweep(name, dry_run, options))
+    if failed:
+        raise click.ClickException("; ".join(failed))
+
+
+def _sweep(name: str, dry_run: bool, options: dict[str, Any]) -> list[str]:
+    """List the jobs of a sweep, run them, report; which failed and why."""
+    from losslab import sweep_runs
+
+    def run(params: dict[str, Any], pipeline: str, **more: Any) -> None:
+        _run({**options, "params": params, "pipelines": [pipeline], **more})
+
+    def check(params: dict[str, Any]) -> dict[str, Any]:
+        return _parameters({**options, "params": params})
+
+    swept = sweep_runs.SweepRun.create(name, options["params"], check)
+    jobs = swept.expand(run)
+    plans = sweep_runs.plan_jobs(swept, jobs, _project(), options)
+    workers = sweep_runs.workers_of(swept.parameters, options["workers"])
+    _print_table(sweep_runs.list_jobs(plans, workers))
+    trainings = sum(len(plan.stale) * plan.seeds for plan in plans)
+    time = sweep_runs.describe_time(plans, workers)
+    click.echo(f"{len(jobs)} jobs, {trainings} trainings; time: {time}, workers: {workers}")
+    if dry_run:
+        return []
+    results = swept.run(jobs, run)
+    failed = [f"{row['label']}: {row['failed']}" for row in results["jobs"] if row["failed"]]
+    if any(row["metrics"] for row in results["jobs"]):
+        version = sweep_runs.save_results(results, swept, _project(), options)
+        run(swept.given, "sweep", load_versions={"sweep_results": version})
+    return failed
 
 
 @cli.command()

@@ -44,6 +44,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
             "losslab.dataset_folder": lambda: self.dataset_folder,
             "losslab.cross_validation_folder": lambda: self.cross_validation_folder,
             "losslab.recipe_folder": lambda: self.recipe_folder,
+            "losslab.sweep": lambda: str(self._merged.get("sweep")),
             **options.pop("custom_resolvers", {}),
         }
         super().__init__(conf_source, env=env, custom_resolvers=self._resolvers, **options)
@@ -80,6 +81,12 @@ class LosslabConfigLoader(OmegaConfigLoader):
     def recipes(self) -> list[str]:
         """The recipes of all layers."""
         return list(self._files.get("recipes") or {})
+
+    @property
+    def sweeps(self) -> dict[str, str]:
+        """The titles of the sweeps of all layers, by name."""
+        sweeps = self._merged.get("sweeps") or {}
+        return {name: dict(sweep).get("title", "") for name, sweep in sweeps.items()}
 
     @cached_property
     def checked_parameters(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from losslab.pipelines import (
     meta_analysis,
     reporting,
     supervision,
+    sweep,
     training,
 )
 
@@ -73,6 +74,7 @@ def _registry(
         "reporting": report,
         "report": report,
         "cross_validation": cross_validation.create_pipeline(),
+        "sweep": sweep.create_pipeline(),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
         "__default__": every + baselines + report,

@@ -43,7 +43,10 @@ CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
     "merge_strategy": {"parameters": "soft"},
-    "config_patterns": {"mlflow": ["mlflow*", "mlflow*/**", "**/mlflow*"]},
+    "config_patterns": {
+        "mlflow": ["mlflow*", "mlflow*/**", "**/mlflow*"],
+        "parameters": ["parameters*", "parameters*/**", "**/parameters*", "sweeps*"],
+    },
     "custom_resolvers": {
         "losslab.tracking_uri": tracking_uri,
         "losslab.artifact_location": artifact_location,

@@ -10,10 +10,8 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from losslab.errors import LosslabError
+from losslab.hooks.parts import current_part
 from losslab.hooks.tracking import METRICS, Tracking, Wrapper
-
-NO_SUMMARY = "losslab.no_summary"
-"""Set in the ``meta`` of a command: its next run is a part of it, and prints no answer."""
 
 
 class Summary:
@@ -32,7 +30,10 @@ class Summary:
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
-        """Collect the metrics of each loss."""
+        """Collect the metrics of each loss, and what the command asks for."""
+        part = current_part()
+        if part is not None and dataset_name in part.asked:
+            part.datasets[dataset_name] = data
         if dataset_name in METRICS:
             self._metrics[METRICS[dataset_name]] = data
         elif dataset_name == "failed_losses":
@@ -55,17 +56,20 @@ class Summary:
     @hook_impl
     def node_computed(self, node: Node, catalog: DataCatalog) -> None:
         """Collect the metrics of losses that a worker evaluated."""
-        for name in {*METRICS, "failed_losses", "report_page"} & set(node.outputs):
+        part = current_part()
+        asked = part.asked if part else ()
+        for name in {*METRICS, "failed_losses", "report_page", *asked} & set(node.outputs):
             self.after_dataset_saved(name, catalog.load(name))
 
     @hook_impl(wrapper=True, tryfirst=True)
     def after_pipeline_run(self, pipeline: Pipeline, catalog: DataCatalog) -> Wrapper:
         """Print the table when all other hooks are done; nothing where no loss was evaluated."""
         results = yield
-        command = click.get_current_context(silent=True)
-        if command is not None and command.meta.get(NO_SUMMARY):
+        if current_part() is not None:
             return results
-        if "cross_validation_page" in pipeline.all_outputs():
+        if "sweep_page" in pipeline.all_outputs():
+            self._print_sweep(catalog)
+        elif "cross_validation_page" in pipeline.all_outputs():
             self._print_folds(catalog)
         elif self._metrics:
             self._print(catalog)
@@ -87,6 +91,15 @@ class Summary:
         table = folds_to_markdown(
             catalog.load("fold_comparison"), catalog.load("params:report").reference
         )
+        runs = f"runs     {self._tracking.how_to_open()}"
+        click.echo("\n".join(["", f"report   {_relative(page.latest)}", "", table, "", runs, ""]))
+
+    def _print_sweep(self, catalog: DataCatalog) -> None:
+        """The path of the page, then the table over points."""
+        from losslab.reporting import sweep_to_markdown
+
+        page: Any = catalog.get("sweep_page")
+        table = sweep_to_markdown(catalog.load("sweep_table"), catalog.load("sweep_results"))
         runs = f"runs     {self._tracking.how_to_open()}"
         click.echo("\n".join(["", f"report   {_relative(page.latest)}", "", table, "", runs, ""]))
 

@@ -30,6 +30,7 @@ from losslab.baselines import METHODS
 from losslab.datasets.checked import Checked
 from losslab.errors import Failure, NotApplicableError, Skipped
 from losslab.evaluation import describe_training, own_results
+from losslab.hooks.parts import current_part
 from losslab.parameters import namespace
 from losslab.tracking import (
     MADE_BY_TAG,
@@ -57,6 +58,8 @@ ARTIFACTS = {
     "corpus_table": "corpus_table.csv",
     "cross_validation_page": "cross_validation.html",
     "fold_comparison": "fold_comparison.csv",
+    "sweep_page": "sweep.html",
+    "sweep_table": "sweep.csv",
 }
 """Datasets that the parent run keeps; the page holds every figure."""
 OUTBOX = "data/.mlflow_outbox"
@@ -277,6 +280,7 @@ class Tracking:
             "dataset": self._parameters["dataset"],
             "recipe": self._parameters["recipe"]["name"],
             **_describe_fold(self._parameters, run_params["pipeline_names"]),
+            **_describe_sweep(self._parameters),
             PROCESS_TAG: describe_process(),
             "session": run_params["run_id"],
             **describe_source(self._context.project_path),
@@ -295,9 +299,9 @@ class Tracking:
             self._runs.log_metrics(event.loss, event.seed, event.evaluation, metrics)
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
-        """All parameters but the options of other losses."""
-        namespaces = {namespace(name) for name in METHODS}
-        shared = {key: value for key, value in self._parameters.items() if key not in namespaces}
+        """All parameters but the options of other losses, and the definition of a sweep."""
+        others = {"sweep", *(namespace(name) for name in METHODS)}
+        shared = {key: value for key, value in self._parameters.items() if key not in others}
         return {
             **shared,
             "label_statistics": self._label_statistics,
@@ -413,6 +417,12 @@ def _describe_fold(
         return {}
     fold = "all" if "cross_validation" in (pipelines or ()) else str(split["fold"])
     return {"fold": fold, "folds": str(split["folds"])}
+
+
+def _describe_sweep(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Tags of a sweep: its name and the point, ``all`` where points are compared."""
+    part, sweep = current_part(), parameters.get("sweep")
+    return part.tags if part else {"sweep": sweep["name"], "point": "all"} if sweep else {}
 
 
 def _training_tags(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from losslab.parameters.supervision import (
     LabelGroupSettings,
     SoftLabelSettings,
 )
+from losslab.parameters.sweeps import Sweep, SweepJob, expand_sweep, losses_of
 from losslab.parameters.training import (
     EncoderSettings,
     FeatureSettings,
@@ -54,6 +55,8 @@ __all__ = [
     "ReportSettings",
     "SoftLabelSettings",
     "SplitSettings",
+    "Sweep",
+    "SweepJob",
     "TextCNNSettings",
     "TfidfSettings",
     "ThresholdGrid",
@@ -63,7 +66,9 @@ __all__ = [
     "WordSettings",
     "baselines_for_task",
     "did_you_mean",
+    "expand_sweep",
     "losses_for_task",
+    "losses_of",
     "method_of",
     "namespace",
     "validate_parameters",

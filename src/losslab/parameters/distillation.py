@@ -12,7 +12,9 @@ class ElementKeywordSettings(Settings):
 
     select: Literal["right", "wrong"] = Field(description="documents the baseline gets so")
     min_probability_drop: float = Field(
-        gt=0, lt=1, description="drop of a label's probability that makes a word its keyword"
+        gt=0,
+        le=1,
+        description="drop of a label's probability that makes a word its keyword; 1: none is",
     )
     max_documents: Count | None = Field(description="null: all selected")
     max_words: Count | None = Field(description="per document; null: all")

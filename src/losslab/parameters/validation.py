@@ -26,6 +26,7 @@ from losslab.parameters.supervision import (
     LabelGroupSettings,
     SoftLabelSettings,
 )
+from losslab.parameters.sweeps import Sweep
 from losslab.parameters.training import Recipe, SelectBy
 
 logger = logging.getLogger(__name__)
@@ -58,6 +59,8 @@ class Parameters(Settings):
     threshold_grid: ThresholdGrid | None
     primary_rule: Rule
     report: ReportSettings
+    sweep: str | None
+    sweeps: dict[str, Sweep]
 
     @model_validator(mode="after")
     def _seeds_fit(self) -> "Parameters":
@@ -134,15 +137,15 @@ def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] =
         raise ParameterError(did_you_mean(f"recipes.{name}.extends", str(parent), recipes))
     if parent in chain:
         raise ParameterError(f"recipes.{name}.extends: {' extends '.join([*chain, parent])}")
-    return _merge(_extended(parent, recipes, chain), entry)
+    return merge_mappings(_extended(parent, recipes, chain), entry)
 
 
-def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def merge_mappings(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """``base`` with ``changes``, mapping by mapping."""
     merged = dict(base)
     for key, value in changes.items():
         inner = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)
-        merged[key] = _merge(merged[key], value) if inner else value
+        merged[key] = merge_mappings(merged[key], value) if inner else value
     return merged
 
 
@@ -154,6 +157,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
     values["recipe"] = recipes[checked.recipe]
     values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
+    values["sweep"] = _resolve_sweep(checked.sweep, values.pop("sweeps"))
     values["features"] = {"model": values["recipe"]["model"]}
     values["bootstrap"] = {name: values["report"][name] for name in BootstrapSettings.model_fields}
     if checked.losses and checked.report.reference not in checked.losses:
@@ -162,6 +166,15 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     for name in METHODS:
         values[namespace(name)] = {"name": name, "options": values[namespace(name)]}
     return values
+
+
+def _resolve_sweep(name: str | None, sweeps: dict[str, Any]) -> dict[str, Any] | None:
+    """The chosen sweep; the others are nobody's parameters."""
+    if name is None:
+        return None
+    if name not in sweeps:
+        raise ParameterError(did_you_mean("sweep", name, sweeps))
+    return {**sweeps[name], "name": name}
 
 
 def _explain(fault: Any, model: type[BaseModel]) -> str:

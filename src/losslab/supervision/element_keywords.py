@@ -91,7 +91,7 @@ def find_element_keywords(
         seed: of the sample.
         tokenization: ``lowercase``, ``token_pattern`` and ``segmenter`` of the word counts.
     """
-    if not 0 < min_probability_drop < 1:
+    if not 0 < min_probability_drop <= 1:
         raise SupervisionError(
             f"min_probability_drop must be between 0 and 1, got {min_probability_drop:g}"
         )
