@@ -78,7 +78,7 @@ def test_losses_for_one_label_are_compared_and_a_label_without_training_document
     assert done.exit_code == 0, done.output
     expected = [*losses_for_task("single"), *baselines_for_task("single")]
     assert told_losses(done.stdout) == sorted(expected)
-    (models,) = (project / "data/06_models").glob("*/*")
+    (models,) = (project / "data/06_models").glob("*/probe*")
     logits = load_file(newest(models / "ce_loss/training_logits.safetensors"))
     soft = load_soft_labels(newest(models / "ls_distill_loss/soft_targets.safetensors"))
     expected = np.exp(logits["logits"]) / np.exp(logits["logits"]).sum(axis=1, keepdims=True)
