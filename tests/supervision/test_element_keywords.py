@@ -154,7 +154,12 @@ def test_baseline_that_is_never_right_finds_nothing():
     assert element_groups(counts, found.words).nnz == 0
 
 
-@pytest.mark.parametrize("t", [0, 1, -0.2, 1.5])
+def test_no_word_drops_a_probability_by_one():
+    found, _, _ = search(TEXTS, score(TEXTS) > 0.5, min_probability_drop=1)
+    assert found.words.nnz == 0
+
+
+@pytest.mark.parametrize("t", [0, -0.2, 1.5])
 def test_drop_outside_its_bounds_is_refused(t):
     with pytest.raises(SupervisionError, match=rf"drop must be between 0 and 1, got {t:g}"):
         search(TEXTS, score(TEXTS) > 0.5, min_probability_drop=t)
