@@ -4,6 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Modules are compiled when first imported; without bytecode every process would compile them again
+unexport PYTHONDONTWRITEBYTECODE
 # torch picks one thread per core; the tests run several processes
 TEST_WORKERS ?= 2
 PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
@@ -13,7 +15,7 @@ run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
 
-# Modules are compiled when they are imported: most never are, and all take half a minute
+# Not compiled here: most modules are never imported, and all take half a minute
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 
 .venv/installed: requirements.lock pyproject.toml
