@@ -389,6 +389,7 @@ def test_nothing_deprecated_is_called_by_the_loader():
     assert not [str(each.message) for each in caught if "losslab" in each.filename]
 
 
+@pytest.mark.slow
 def test_settings_silence_what_others_cause_and_nothing_else():
     code = (
         "import losslab.settings, warnings; warnings.warn('register_new_resolver() is deprecated')"

@@ -358,6 +358,7 @@ def by_level(server: FakeServer) -> tuple[list[dict[str, Any]], list[dict[str, A
     return levels
 
 
+@pytest.mark.slow
 def test_server_that_hangs_is_waited_for_at_most_once_at_the_end(project, capsys):
     with serve(FakeServer("hangs", "runs/log-batch", spared=1)) as server:
         project.run(server.url, TRAIN, EVALUATE)

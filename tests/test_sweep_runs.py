@@ -186,6 +186,7 @@ def test_label_too_small_to_undersample_is_named(settings, message):
             refuse_small_labels({**defaults, **settings}, {"a": 20, "b": 70})
 
 
+@pytest.mark.slow
 def test_each_label_is_expanded_after_the_corpus_was_read(project, invoke):
     each = "undersample.labels: each_label, undersample.size: [3]"
     write_sweeps(project, GAMMA.replace("loss.gamma: [0.0, 2.0]", each))
@@ -212,6 +213,7 @@ def test_without_a_name_the_sweeps_are_listed(project, invoke):
     assert "mask_rate" in rows
 
 
+@pytest.mark.slow
 def test_failed_job_is_listed_and_the_others_finish(project, invoke, monkeypatch):
     write_sweeps(project)
     original = kedro_run.callback
@@ -233,6 +235,7 @@ def test_failed_job_is_listed_and_the_others_finish(project, invoke, monkeypatch
     assert "<b>gamma = 0</b> failed: loss focal, seed 1: NaN at step 7" in page
 
 
+@pytest.mark.slow
 def test_time_is_estimated_by_the_last_training_of_each_loss(project, invoke):
     write_sweeps(project)
     words = ("--env=test", "--workers=1")

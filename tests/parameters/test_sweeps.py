@@ -156,6 +156,7 @@ def papers_sweeps():
     return [("cwe", name) for name in names] + [("ag_news", name) for name in names_of_ag_news]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dataset", "name"), papers_sweeps())
 def test_every_job_of_the_sweeps_in_conf_has_parameters_that_are_valid(dataset, name):
     parameters = validate_parameters(merged(dataset, sweep=name))

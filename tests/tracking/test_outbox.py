@@ -185,6 +185,7 @@ def test_server_that_dies_in_mid_run_gets_the_rest_from_the_next(folder):
     assert_complete(server, parents=2)
 
 
+@pytest.mark.slow
 def test_hung_server_holds_nobody_up(folder):
     with serve(FakeServer("hangs", "runs/log-batch")) as server:
         run = Run(folder, server)
@@ -323,6 +324,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["sent", "unsent"])
 def test_after_a_kill_finished_trainings_are_finished_and_open_ones_killed(folder, when):
     with serve(FakeServer("closed", "runs/create" if when == "unsent" else None)) as server:

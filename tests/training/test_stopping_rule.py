@@ -16,6 +16,7 @@ def corpus():
 
 
 @pytest.mark.filterwarnings("ignore:.*small for a")
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["bce", "ce_count", "dice2", "soft_f1", "sigmoid_f1", "bpmll"])
 def test_a_loss_beats_the_trivial_prediction_on_held_out_documents_or_is_marked(corpus, loss):
     facts = stopping_rule.train(loss, corpus)
