@@ -164,7 +164,7 @@ def plan_jobs(
         plan = RunPlan(pipelines["modelling"], catalog, fresh=options["fresh"])
         stale = [
             name.removesuffix("_loss_model")
-            for node, reason in plan.stale_nodes()
+            for node, reason in plan.stale_nodes.items()
             for name in node.outputs
             if reason and name.endswith("_loss_model")
         ]

@@ -45,6 +45,16 @@ SOURCES = {
         """,
 }
 
+CACHES = (
+    code._code_hashes,
+    code._definition_hash,
+    code._data,
+    code._references,
+    code._resolve,
+    code._read,
+    code._file,
+)
+
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
@@ -60,13 +70,13 @@ def toy(tmp_path, monkeypatch):
         (tmp_path / "toy/page.html.j2").write_text(data)
         for name in [name for name in sys.modules if name.partition(".")[0] == "toy"]:
             del sys.modules[name]
-        for each in (code._code_hashes, code._dump, code._references, code._read, code._file):
+        for each in CACHES:
             each.cache_clear()
         importlib.invalidate_caches()
         return code.code_hashes(getattr(importlib.import_module("toy.nodes"), root))
 
     yield hashes
-    for each in (code._code_hashes, code._dump, code._references, code._read, code._file):
+    for each in CACHES:
         each.cache_clear()
 
 

@@ -345,9 +345,9 @@ class Tracking:
                 **{f"test/{metric}": value for metric, value in seed_metrics.items()},
                 **{f"test/own/{metric}": value for metric, value in own_metrics.items()},
             }
-            runs.log_artifact(rules, "decision_rules.json", (loss, seed))
             made_by = self._made_by(f"{namespace(loss)}_metrics") if current else {}
             runs.tag(loss, seed, _training_tags(metrics["training"]["seeds"][name]) | made_by)
+            runs.log_artifact(rules, "decision_rules.json", (loss, seed))
             runs.finish(loss, seed, "FINISHED", test_metrics | _metrics_over_seeds(metrics))
 
     def _made_by(self, dataset_name: str) -> dict[str, str]:

@@ -60,28 +60,29 @@ def _code_hashes(roots: tuple[Name, ...]) -> dict[str, str]:
         names = reached.setdefault(module, set())
         if name not in names:
             names.add(name)
-            todo += [other for reference in _references(module, name) for other in reference]
+            todo += _references(module, name)
     return {module: _hash(module, names) for module, names in sorted(reached.items())}
 
 
 def _hash(module: str, names: Iterable[str]) -> str:
-    parts = (f"{name} {_dump(module, name)}" for name in sorted({"", *names}))
+    parts = (f"{name} {_definition_hash(module, name)}" for name in sorted({"", *names}))
     return sha256("\n".join(parts).encode()).hexdigest()[:12]
 
 
 @cache
-def _dump(module: str, name: str) -> str:
-    """A definition as text, with the hashes of the templates and tables it names."""
+def _definition_hash(module: str, name: str) -> str:
+    """A hash of a definition, and of the templates and tables it names."""
     statements = [_plain(part) for part in _read(module).statements.get(name, ())]
     named = {part.value for each in statements for part in ast.walk(each) if _is_text(part)}
     data = [f"{text} {hash_path(path)}" for text in sorted(named) if (path := _data(module, text))]
-    return "\n".join([*map(ast.dump, statements), *data])
+    return sha256("\n".join([*map(ast.dump, statements), *data]).encode()).hexdigest()
 
 
 def _is_text(part: ast.AST) -> TypeGuard[Any]:
     return isinstance(part, ast.Constant) and isinstance(part.value, str)
 
 
+@cache
 def _data(module: str, name: str) -> Path | None:
     """The file or folder of package data that lies under ``name`` beside a module."""
     if not name.replace("_", "").replace(".", "").isalnum() or name in (".", ".."):
@@ -91,15 +92,17 @@ def _data(module: str, name: str) -> Path | None:
 
 
 @cache
-def _references(module: str, name: str) -> list[list[Name]]:
-    """What the definition of ``name`` mentions, each resolved to where it is defined."""
-    return [
-        _resolve(module, *path)
+def _references(module: str, name: str) -> set[Name]:
+    """Where everything is defined that the definition of ``name`` mentions."""
+    return {
+        reference
         for statement in _read(module).statements.get(name, ())
         for path in _paths(statement)
-    ]
+        for reference in _resolve(module, *path)
+    }
 
 
+@cache
 def _resolve(module: str, name: str, *attributes: str) -> list[Name]:
     """Where ``name.attribute`` as seen in ``module`` is defined; nothing if not in this package.
 

@@ -36,12 +36,21 @@ class Record:
     lineage: Lineage
 
 
-def parameters_of(node: Node, catalog: DataCatalog) -> dict[str, Any]:
-    """The parameters a node takes, by dotted name."""
-    values = {
-        name.removeprefix(PREFIX): load(catalog, name) for name in node.inputs if is_parameter(name)
-    }
-    return flatten_parameters(values)
+@dataclass(frozen=True)
+class Procedure:
+    """What a node does with its inputs: its parameters by dotted name, its code by module."""
+
+    parameters: dict[str, Any]
+    code: dict[str, str]
+
+    @classmethod
+    def of(cls, node: Node, catalog: DataCatalog) -> "Procedure":
+        """That of a node with the parameters of ``catalog``."""
+        values = {name: load(catalog, name) for name in node.inputs if is_parameter(name)}
+        return cls(
+            flatten_parameters({key.removeprefix(PREFIX): each for key, each in values.items()}),
+            code_hashes(node.func, *_looked_up(values)),
+        )
 
 
 def flatten_parameters(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,14 +69,13 @@ def flatten_parameters(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fingerprint(
-    node: Node, catalog: DataCatalog, records: Mapping[str, Record], *, gathers: bool
+    node: Node, procedure: Procedure, records: Mapping[str, Record], *, gathers: bool
 ) -> Provenance:
     """What the outputs of ``node`` would be made of; ``gathers``: its inputs need not agree."""
-    parameters = parameters_of(node, catalog)
+    parameters, code = procedure.parameters, procedure.code
     used = {name: records[name] for name in node.inputs if name in records}
     inputs = {name: record.sha256 for name, record in used.items()}
     function = getattr(node.func, "__qualname__", "")
-    code = code_hashes(node.func, *_looked_up(node, catalog))
     content = json.dumps([node.name, function, code, parameters, inputs], sort_keys=True)
     return Provenance(
         node=node.name,
@@ -112,9 +120,8 @@ def load(catalog: DataCatalog, name: str) -> Any:
     return dataset.load()
 
 
-def _looked_up(node: Node, catalog: DataCatalog) -> Iterable[Callable[..., Any]]:
-    """The classes and functions a node picks from tables by its parameters."""
-    values = {name: load(catalog, name) for name in node.inputs if is_parameter(name)}
+def _looked_up(values: Mapping[str, Any]) -> Iterable[Callable[..., Any]]:
+    """The classes and functions a node picks from tables by the parameters it takes."""
     losses = [METHODS[value.name] for value in values.values() if isinstance(value, LossSettings)]
     if f"{PREFIX}reader" in values:
         reader = values[f"{PREFIX}reader"] or values[f"{PREFIX}dataset"]

@@ -95,7 +95,7 @@ class IncrementalRunner(SequentialRunner):
         if not hasattr(hook_manager.hook, "node_is_current"):
             hook_manager.add_hookspecs(RunnerSpecs)
         plan = RunPlan(pipeline, catalog, fresh=self._fresh)
-        stale = [node for node, reason in plan.stale_nodes() if reason]
+        stale = [node for node, reason in plan.stale_nodes.items() if reason]
         for group, state in plan.explain().items():
             logger.info("%s: %s", group, state)
         with closing(self._executor(plan, stale)) as executor, Progress(_losses(stale)) as progress:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +15,7 @@ from losslab.datasets.folders import FoldMetricsDataset
 from losslab.errors import GATHERS, Failure, LineageError
 from losslab.manifest import SHORT, BrokenFileError, Lineage, Provenance
 from losslab.runners.fingerprint import (
+    Procedure,
     Record,
     explain,
     fingerprint,
@@ -40,6 +42,7 @@ class RunPlan:
             name: catalog.get(name, fallback_to_runtime_pattern=True)
             for name in pipeline.datasets()
         }
+        self._procedures: dict[Node, Procedure] = {}
         self._file_contents: dict[str, str | None] = {}
         self._refuse_versions_of_outputs()
         self.records = dict(self._choose_inputs())
@@ -47,14 +50,16 @@ class RunPlan:
     def explain(self) -> dict[str, str]:
         """By stage and loss: ``current``, or ``stale:`` and why."""
         groups: dict[str, list[str]] = {}
-        for node, reason in self.stale_nodes():
+        for node, reason in self.stale_nodes.items():
             groups.setdefault(group_of(node), []).append(reason)
         return {group: _summarise(reasons) for group, reasons in groups.items()}
 
     def fingerprint(self, node: Node, records: dict[str, Record] | None = None) -> Provenance:
         """What the outputs of ``node`` are made of, by what is known of its inputs."""
         known = self.records if records is None else records
-        return fingerprint(node, self.catalog, known, gathers=GATHERS in node.tags)
+        if node not in self._procedures:
+            self._procedures[node] = Procedure.of(node, self.catalog)
+        return fingerprint(node, self._procedures[node], known, gathers=GATHERS in node.tags)
 
     def record(self, node: Node, made: Provenance) -> None:
         """Note what the outputs of ``node`` are, as pinned."""
@@ -64,8 +69,12 @@ class RunPlan:
         """Note that ``failure`` stands in the place of a dataset in memory."""
         self.records[name] = Record(_hash(failure.node, failure.reason), Lineage())
 
-    def stale_nodes(self) -> Iterator[tuple[Node, str]]:
+    @cached_property
+    def stale_nodes(self) -> dict[Node, str]:
         """Every node that saves something, with the reason why it is stale, or ``""``."""
+        return dict(self._find_stale())
+
+    def _find_stale(self) -> Iterator[tuple[Node, str]]:
         records, again = dict(self.records), set[str]()
         for node in self.order:
             reason = next(
