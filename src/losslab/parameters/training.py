@@ -62,9 +62,10 @@ class TextCNNSettings(WordSettings):
 
 
 class LSTMSettings(WordSettings):
-    """BiLSTM with max-pooling over time."""
+    """LSTM with max-pooling over time."""
 
     kind: Literal["lstm"]
+    bidirectional: bool = Field(description="false: reads from the first word to the last alone")
     hidden_dim: int = Field(ge=1, le=16_384, description="per direction")
     layers: int = Field(ge=1, le=64)
 
