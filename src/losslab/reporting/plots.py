@@ -81,8 +81,8 @@ CORPUS_PLOTS = {
     "cooccurrence_map": Plot(
         "Corpus",
         "Label co-occurrence",
-        "Conditional probability p(column | row) among training documents; of many labels, the most "
-        "frequent.",
+        "Conditional probability p(column | row) among training documents; of more than a hundred "
+        "labels, the most frequent.",
         "wide",
     ),
     "labels_per_document": Plot("Corpus", "Labels per document", "Share of documents, by split."),

@@ -8,7 +8,7 @@ const narrow = matchMedia("(max-width: 44rem)");
 function draw(name) {
   const figure = name === "label_scatter" ? scatter(data.figures[name]) : data.figures[name];
   const element = document.getElementById(name), layout = layoutFor(figure, narrow.matches);
-  if (layout.height) element.style.height = `${layout.height}px`;
+  element.style.height = layout.height ? `${layout.height}px` : "";
   const traces = tracesFor(figure).map(inTheme);
   const named = traces.filter(trace => trace.name && trace.showlegend !== false);
   layout.showlegend = named.length > 0 && named.length <= MOST_NAMED;
