@@ -1,6 +1,6 @@
 """parameters_training.yml: recipes. A recipe is a model and the budget it is trained with."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -133,6 +133,14 @@ class Recipe(Settings):
     name: str
     model: Model
     training: TrainingSettings
+
+
+class RecipeEntry(Recipe):
+    """A recipe as it stands in ``conf/``: it may override parameters outside it."""
+
+    overrides: dict[str, Any] = Field(
+        {}, description="other parameters under this recipe; --params comes after them"
+    )
 
 
 class FeatureSettings(Settings):

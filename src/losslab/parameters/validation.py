@@ -27,10 +27,13 @@ from losslab.parameters.supervision import (
     SoftLabelSettings,
 )
 from losslab.parameters.sweeps import Sweep
-from losslab.parameters.training import Recipe, SelectBy
+from losslab.parameters.training import RecipeEntry, SelectBy
+from losslab.parameters.variants import DATA_PARAMETERS
 
 logger = logging.getLogger(__name__)
 MAX_SEEDS = 1000
+NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sweeps")
+"""What no recipe overrides: it decides on data or folders, which recipes share, or on recipes."""
 
 
 class Parameters(Settings):
@@ -52,7 +55,7 @@ class Parameters(Settings):
     label_groups: LabelGroupSettings
     element_keywords: ElementKeywordSettings
     recipe: str
-    recipes: dict[str, Recipe]
+    recipes: dict[str, RecipeEntry]
     select_by: SelectBy
     seed: Seed
     num_seeds: int = Field(ge=1, le=MAX_SEEDS, strict=True)
@@ -126,6 +129,20 @@ def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
     return {name: {**_extended(name, recipes), "name": name} for name in recipes}
 
 
+def recipe_overrides(recipes: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The parameters outside it that a recipe overrides, its own and those of what it extends."""
+    overrides = extend_recipes(recipes).get(name, {}).get("overrides")
+    if not isinstance(overrides, Mapping):
+        return {}  # the parameters' check refuses others
+    for parameter in overrides:
+        if parameter in NOT_OVERRIDDEN:
+            raise ParameterError(
+                f"recipes.{name}.overrides: '{parameter}' is not a recipe's to set; set it in "
+                "conf/datasets/<dataset>.yml or by --params"
+            )
+    return dict(overrides)
+
+
 def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] = ()) -> Any:
     """A recipe with what its parent, and that one's, sets."""
     entry = dict(recipes[name])
@@ -155,7 +172,8 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     recipes = values.pop("recipes")
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
-    values["recipe"] = recipes[checked.recipe]
+    values["recipe"] = {**recipes[checked.recipe]}
+    del values["recipe"]["overrides"]  # they were merged before
     values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
     values["sweep"] = _resolve_sweep(checked.sweep, values.pop("sweeps"))
     values["features"] = {"model": values["recipe"]["model"]}
