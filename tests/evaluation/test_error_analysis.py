@@ -17,6 +17,7 @@ def draw(seed=0, documents=80):
 
 def analyse(truth, guesses, **options):
     frequencies = np.arange(120, 0, -10)
+    options = {"cardinality_limits": [1], **options}
     return analyse_errors(
         sparse.csr_array(truth), guesses, labels=LABELS, frequencies=frequencies, **options
     )
@@ -56,17 +57,28 @@ def test_pairs_within_groups_are_those_of_labels_that_share_one():
     assert everything["pairs_within_groups"] == everything["pairs"]
 
 
-def test_documents_with_one_label_and_with_several_are_judged_apart():
+@pytest.mark.parametrize(
+    ("limits", "names"),
+    [
+        ([1], ["1 label", "2 labels or more"]),
+        ([2, 3], ["up to 2 labels", "3 labels", "4 labels or more"]),
+        ([], ["1 label or more"]),
+    ],
+)
+def test_documents_are_judged_by_bands_of_labels_per_document(limits, names):
     truth, guesses = draw()
-    told = analyse(truth, guesses)
-    number = truth.sum(axis=1)
-    for name, rows in {"single": number == 1, "several": number > 1}.items():
-        expected = [
-            f1_score(truth[rows], guess[rows], average="macro", zero_division=0)
-            for guess in guesses
-        ]
-        assert told["by_documents"][name]["macro_f1"] == pytest.approx(np.mean(expected))
-        assert told["by_documents"][name]["documents"] == rows.sum()
+    bands = analyse(truth, guesses, cardinality_limits=limits)["by_cardinality"]
+    band_of = np.searchsorted(limits, truth.sum(axis=1))  # of a document with labels
+    assert [band["labels"] for band in bands] == names
+    for number, band in enumerate(bands):
+        rows = (band_of == number) & truth.any(axis=1)
+        for average in ("micro", "macro"):
+            expected = [
+                f1_score(truth[rows], guess[rows], average=average, zero_division=0)
+                for guess in guesses
+            ]
+            assert band[f"{average}_f1"] == pytest.approx(np.mean(expected))
+        assert band["documents"] == rows.sum() > 0
 
 
 @pytest.mark.parametrize("documents", [5, 80, 2000])

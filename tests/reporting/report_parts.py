@@ -40,7 +40,12 @@ TABLE = pd.DataFrame(
         "average_words": [89.4, 90.1],
         "categories": [3, 3],
         "cardinality": [1.5, 1.25],
+        "median_cardinality": [1.0, 1.5],
         "density": [0.5, 0.4167],
+        "instances_per_label": [1234.0, 514.2],
+        "median_instances_per_label": [1200.0, 500.5],
+        "1 label": [2000, 1000],
+        "2 labels or more": [468, 234],
     }
 )
 STATISTICS = {
@@ -147,10 +152,10 @@ def errors(loss: str) -> dict:
         "pairs_within_groups": [alike],
         "confusions": 90.5,
         "confusions_within_groups": 1.5,
-        "by_documents": {
-            "single": {"documents": 30, **scores},
-            "several": {"documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
-        },
+        "by_cardinality": [
+            {"labels": "1 label", "documents": 30, **scores},
+            {"labels": "2 labels or more", "documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
+        ],
         "by_number_of_labels": [
             {"labels": "1", "documents": 30, **scores},
             {"labels": "2-4", "documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},

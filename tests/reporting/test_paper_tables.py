@@ -96,17 +96,17 @@ def test_variants_are_not_taken_for_the_dataset_and_recipe_themselves(reports, f
     assert ours.metrics["micro_f1"] == 0.8765
 
 
-def test_documents_with_one_and_with_several_labels_come_from_the_error_analysis(reports):
-    parts = {
-        "single": {"documents": 5, "micro_f1": 0.9, "macro_f1": 0.4},
-        "several": {"documents": 0, "micro_f1": 0.0, "macro_f1": 0.0},
-    }
+def test_f1_by_labels_per_document_comes_from_the_error_analysis(reports):
+    bands = [
+        {"labels": "1 label", "documents": 5, "micro_f1": 0.9, "macro_f1": 0.4},
+        {"labels": "2 labels or more", "documents": 0, "micro_f1": 0.0, "macro_f1": 0.0},
+    ]
     place = reports / "reuters/probe/bce_loss"
-    save(place, "errors.json", "2026-01-01", {"by_documents": parts})
-    save(place, "errors.json", "2026-01-03", {"by_documents": {}}, predictions="others")
+    save(place, "errors.json", "2026-01-01", {"by_cardinality": bands})
+    save(place, "errors.json", "2026-01-03", {"by_cardinality": []}, predictions="others")
     metrics = next(iter(find_our_results(reports).values())).metrics
-    assert metrics["documents with one label/macro_f1"] == 0.4
-    assert "documents with several labels/macro_f1" not in metrics
+    assert metrics["1 label/macro_f1"] == 0.4
+    assert "2 labels or more/macro_f1" not in metrics
     columns = {column for table in read_paper_tables()["tables"] for column in table["columns"]}
     assert {key for key in metrics if "/" in key} <= columns
 

@@ -302,7 +302,8 @@ def test_page_shows_the_table_of_the_corpus_what_is_odd_and_its_figures(metrics)
     drawn = {"long_tail": draw_long_tail(label_table())}
     html = page(metrics, corpus=CorpusPart(TABLE, ["3 labels only in test", "1 torn row"], drawn))
     cells = re.findall(r"<td>(.*?)</td>", html.split('<h2 id="corpus-title">')[1])
-    assert cells[:5] == ["2,468", "89", "3", "1.500", "0.500"]
+    expected = ["2,468", "89", "3", "1.500", "1", "0.500", "1,234.0", "1200", "2,000", "468"]
+    assert cells[:10] == expected
     assert "Remarks: 3 labels only in test; 1 torn row." in html
     assert 'id="long_tail"' in html
 

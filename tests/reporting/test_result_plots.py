@@ -171,7 +171,11 @@ def test_scatter_shows_each_labels_f1_with_both_losses(scored):
     truth, scores = scored
     errors = {
         loss: analyse_errors(
-            sparse.csr_array(truth), predicted(part), labels=LABELS, frequencies=range(len(LABELS))
+            sparse.csr_array(truth),
+            predicted(part),
+            labels=LABELS,
+            frequencies=range(len(LABELS)),
+            cardinality_limits=[1],
         )
         for loss, part in {"bce": scores, "db": scores[::-1]}.items()
     }

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from losslab.data.corpus_summary import cardinality_bands
 from losslab.evaluation.confusion import (
     Counts,
     f1_by_label,
@@ -26,6 +27,7 @@ def analyse_errors(
     *,
     labels: Sequence[str],
     frequencies: Sequence[int],
+    cardinality_limits: Sequence[int],
     label_groups: sparse.sparray | None = None,
 ) -> dict[str, Any]:
     """Errors of the test split, the mean over the predictions of several seeds.
@@ -35,6 +37,7 @@ def analyse_errors(
         predictions: for each seed, documents x labels, 0 or 1.
         labels: their names.
         frequencies: how many training documents carry each.
+        cardinality_limits: of bands of labels per document, see ``cardinality_bands``.
         label_groups: labels x groups; pairs within a group are also counted by themselves.
     """
     truth = _as_integers(targets)
@@ -45,10 +48,10 @@ def analyse_errors(
     }
     return {
         **_confusions(truth, predicted, labels, label_groups),
-        "by_documents": {
-            "single": _evaluate_rows(truth, predicted, number == 1),
-            "several": _evaluate_rows(truth, predicted, number > 1),
-        },
+        "by_cardinality": [
+            {"labels": name} | _evaluate_rows(truth, predicted, (number >= low) & (number <= high))
+            for name, (low, high) in cardinality_bands(cardinality_limits).items()
+        ],
         "by_number_of_labels": [
             {"labels": name} | _evaluate_rows(truth, predicted, (number >= low) & (number <= high))
             for name, (low, high) in bands.items()

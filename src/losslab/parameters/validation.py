@@ -13,7 +13,7 @@ from losslab.data.readers import READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters.base import MAX_COUNT, MAX_SEED, Seed, Settings
-from losslab.parameters.data import SplitSettings, UndersampleSettings
+from losslab.parameters.data import CardinalityLimits, SplitSettings, UndersampleSettings
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.features import TfidfSettings
@@ -46,6 +46,7 @@ class Parameters(Settings):
     task: Task
     max_rejected: float = Field(ge=0, le=1)
     min_label_frequency: int = Field(ge=1, le=MAX_COUNT, strict=True)
+    cardinality_limits: CardinalityLimits
     split: SplitSettings
     undersample: UndersampleSettings | None
     tfidf: TfidfSettings

@@ -170,13 +170,13 @@ def own_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
 def error_tables(errors: Mapping[str, Any]) -> dict[str, Any]:
     """The part of an error analysis that the page's script reads.
 
-    ``bands`` are documents with one label, with more, then by number of labels.
+    ``bands`` are those of ``cardinality_limits``, then the numbers of labels that are no band there.
     """
-    documents = errors["by_documents"]
+    told = {band["labels"] for band in errors["by_cardinality"]}
+    numbers = errors["by_number_of_labels"]
     bands = [
-        {"labels": "one", **documents["single"]},
-        {"labels": "more than one", **documents["several"]},
-        *(band for band in errors["by_number_of_labels"] if band["labels"] != "1"),
+        *errors["by_cardinality"],
+        *(band for band in numbers if f"{band['labels']} label" not in told),
     ]
     return {
         "pairs": errors["pairs"][:MAX_PAIRS],

@@ -29,7 +29,6 @@ The papers' numbers are those of `src/losslab/reporting/paper_tables.yml`, ours 
 below `data/08_reporting/`. A cell of ours is empty where there is no result. Numbers are percent
 unless stated otherwise.
 """
-PARTS = {"single": "documents with one label", "several": "documents with several labels"}
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 
 
@@ -79,7 +78,7 @@ def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
         file = loss_folder / "metrics.json" / saved.version / "metrics.json"
         made = Manifest.read(file).provenance
         newest[saved.dataset, saved.recipe, saved.loss] = OurResult(
-            metrics=saved.result["mean"] | _by_documents(loss_folder, made),
+            metrics=saved.result["mean"] | _by_cardinality(loss_folder, made),
             seeds=len(saved.result["seeds"]),
             commit=made.run.get("git_commit"),
             conditions=saved.result["fingerprint"],
@@ -87,23 +86,20 @@ def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
     return newest
 
 
-def _by_documents(loss: Path, metrics: Provenance) -> dict[str, float]:
-    """F1 of documents with one label and with several, of the error analysis of the same predictions."""
+def _by_cardinality(loss: Path, metrics: Provenance) -> dict[str, float]:
+    """F1 by band of labels per document, of the error analysis of the same predictions."""
     predictions = metrics.inputs.get(f"{loss.name}_predictions")
     files = sorted(loss.glob("errors.json/*/errors.json"), reverse=True)
     for file in filter(is_sound, files):
         if Manifest.read(file).provenance.inputs.get(f"{loss.name}_predictions") == predictions:
-            return _parts(json.loads(file.read_text(encoding="utf-8"))["by_documents"])
+            bands = json.loads(file.read_text(encoding="utf-8")).get("by_cardinality", [])
+            return {
+                f"{band['labels']}/{metric}": band[metric]
+                for band in bands
+                for metric in ("micro_f1", "macro_f1")
+                if band["documents"]
+            }
     return {}
-
-
-def _parts(by_documents: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        f"{PARTS[part]}/{metric}": values[metric]
-        for part, values in by_documents.items()
-        for metric in ("micro_f1", "macro_f1")
-        if values["documents"]
-    }
 
 
 def write_paper_tables(

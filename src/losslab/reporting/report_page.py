@@ -44,6 +44,19 @@ MAX_LABELS = 600
 """Labels of the scatter plot, spread evenly over their frequencies where there are more."""
 
 
+CORPUS_COLUMNS = {
+    "instances": "{:,}",
+    "average_words": "{:.0f}",
+    "categories": "{:,}",
+    "cardinality": "{:.3f}",
+    "median_cardinality": "{:g}",
+    "density": "{:.3f}",
+    "instances_per_label": "{:,.1f}",
+    "median_instances_per_label": "{:g}",
+}
+"""Columns of the corpus table and their format; documents by number of labels follow."""
+
+
 @dataclass(frozen=True)
 class CorpusPart:
     """The corpus: its table, remarks on what is unusual, plots by name."""
@@ -104,6 +117,8 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         .render(
             run=run,
             corpus=corpus,
+            corpus_columns=CORPUS_COLUMNS,
+            bands=[name for name in corpus.table if name not in ("split", *CORPUS_COLUMNS)],
             results=results,
             **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
             columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
