@@ -2,9 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from losslab.parameters.base import MAX_COUNT, Count, NonNegative, Positive, Settings
+from losslab.parameters.variants import DATA_PARAMETERS
+
+NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sweeps")
+"""What no recipe overrides: it decides on data or folders, which recipes share, or on recipes."""
 
 
 class ModelSettings(Settings):
@@ -135,10 +139,20 @@ class Recipe(Settings):
     training: TrainingSettings
 
 
+def _check_overrides(overrides: dict[str, Any]) -> dict[str, Any]:
+    for name in overrides:
+        if name in NOT_OVERRIDDEN:
+            raise ValueError(
+                f"{name} is not a recipe's to set; set it in conf/datasets/<dataset>.yml or by "
+                "--params"
+            )
+    return overrides
+
+
 class RecipeEntry(Recipe):
     """A recipe as it stands in ``conf/``: it may override parameters outside it."""
 
-    overrides: dict[str, Any] = Field(
+    overrides: Annotated[dict[str, Any], AfterValidator(_check_overrides)] = Field(
         {}, description="other parameters under this recipe; --params comes after them"
     )
 

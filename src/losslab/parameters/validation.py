@@ -28,12 +28,9 @@ from losslab.parameters.supervision import (
 )
 from losslab.parameters.sweeps import Sweep
 from losslab.parameters.training import RecipeEntry, SelectBy
-from losslab.parameters.variants import DATA_PARAMETERS
 
 logger = logging.getLogger(__name__)
 MAX_SEEDS = 1000
-NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sweeps")
-"""What no recipe overrides: it decides on data or folders, which recipes share, or on recipes."""
 
 
 class Parameters(Settings):
@@ -115,11 +112,19 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     model = parameter_model(reader)
     recipes = extend_recipes(parameters.get("recipes") or {})
     filled = {**{namespace(name): {} for name in METHODS}, **parameters, "recipes": recipes}
-    try:
-        checked = model.model_validate(filled)
-    except ValidationError as error:
-        raise ParameterError("; ".join(_explain(e, model) for e in error.errors())) from None
+    checked = _checked(filled, model)
+    for name, recipe in checked.recipes.items():
+        if recipe.overrides:  # of those that are not chosen, too
+            _checked(merge_mappings(filled, recipe.overrides), model, f"recipes.{name}.overrides: ")
     return _resolve(checked)
+
+
+def _checked(values: Mapping[str, Any], model: type[Parameters], prefix: str = "") -> Parameters:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        faults = "; ".join(_explain(fault, model) for fault in error.errors())
+        raise ParameterError(f"{prefix}{faults}") from None
 
 
 def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,15 +138,7 @@ def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
 def recipe_overrides(recipes: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The parameters outside it that a recipe overrides, its own and those of what it extends."""
     overrides = extend_recipes(recipes).get(name, {}).get("overrides")
-    if not isinstance(overrides, Mapping):
-        return {}  # the parameters' check refuses others
-    for parameter in overrides:
-        if parameter in NOT_OVERRIDDEN:
-            raise ParameterError(
-                f"recipes.{name}.overrides: '{parameter}' is not a recipe's to set; set it in "
-                "conf/datasets/<dataset>.yml or by --params"
-            )
-    return dict(overrides)
+    return dict(overrides) if isinstance(overrides, Mapping) else {}  # others are refused later
 
 
 def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] = ()) -> Any:
