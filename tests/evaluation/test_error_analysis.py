@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import f1_score
 
-from losslab.evaluation import analyse_errors
+from losslab.evaluation import analyse_errors, pool_confusions
 from losslab.evaluation.error_analysis import confused_pairs
 
 LABELS = [f"label {number}" for number in range(12)]
@@ -43,6 +43,44 @@ def test_most_confused_pair_comes_first_named_and_averaged_over_seeds():
     first = {"missed": "label 3", "predicted": "label 5", "documents": 1.5}
     assert told["pairs"] == [first, {**first, "predicted": "label 7", "documents": 0.5}]
     assert told["confusions"] == 2.0
+
+
+def test_confusions_are_summed_over_losses_as_by_a_loop():
+    truth, first = draw()
+    _, second = draw(seed=1)
+    predictions = {"bce": first, "db": second, "zlpr": second[:1]}
+    groups = sparse.csr_array(np.eye(4)[np.arange(12) // 3])
+    table = pool_confusions(
+        sparse.csr_array(truth), predictions, labels=LABELS, label_groups=groups
+    )
+    assert len(table) == 100  # of 132 pairs
+    assert table["documents"].is_monotonic_decreasing
+    for row in table.to_dict("records"):
+        i, j = LABELS.index(row["missed"]), LABELS.index(row["predicted"])
+        counts = {
+            loss: np.mean(
+                [
+                    ((truth[:, i] > guess[:, i]) & (truth[:, j] < guess[:, j])).sum()
+                    for guess in guesses
+                ]
+            )
+            for loss, guesses in predictions.items()
+        }
+        assert {loss: row[loss] for loss in predictions} == pytest.approx(counts)
+        assert row["documents"] == pytest.approx(sum(counts.values()))
+        assert row["losses"] == sum(count > 0 for count in counts.values())
+        assert row["similar"] == (i // 3 == j // 3)
+
+
+def test_nothing_is_pooled_of_no_losses_or_perfect_ones():
+    truth, _ = draw()
+    for predictions in ({}, {"bce": [truth]}):
+        table = pool_confusions(
+            sparse.csr_array(truth), predictions, labels=LABELS, label_groups=np.eye(12)
+        )
+        assert table.empty
+        expected = ["missed", "predicted", "similar", "documents", "losses", *predictions]
+        assert table.columns.tolist() == expected
 
 
 def test_pairs_within_groups_are_those_of_labels_that_share_one():

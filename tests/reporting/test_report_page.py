@@ -251,6 +251,17 @@ def test_tables_of_rules_and_errors_and_what_is_sure_have_definitions_too(metric
         )
 
 
+def test_labels_confused_whatever_the_loss_stand_before_those_of_a_single_one(metrics):
+    html = section(page(metrics, mistakes={"db": errors("db")}), "errors")
+    told = html.split('<tbody id="pairs">')[0]
+    assert f"sums over {len(metrics)} losses" in told
+    rows = re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", told)
+    first, last = (re.sub(r"<[^>]+>", "|", row).strip("|").split("||") for row in rows)
+    total = 4.5 * (len(metrics) - 1) + 2
+    assert first == ["label 0", "label 5", f"{total:.1f}", str(len(metrics)), "yes"]
+    assert last == ["label 5", "label 0", "1.5", "1", "no"]
+
+
 def test_definitions_name_their_conventions_for_undefined_cases(metrics):
     html = page(metrics)
     told = dict(re.findall(r'popover id="define-([^"]+)" .*?<p>(.+?)</p>', html))

@@ -181,6 +181,12 @@ TERMS = {
         "Number of test documents in which the first label is a false negative and the second a "
         "false positive, mean over seeds.",
     ),
+    "pooled_confusion": Term(
+        "confused labels of all losses",
+        "Test documents in which the first label is a false negative and the second a false positive: "
+        "the sum over losses of the mean over seeds. Incomparable losses, and those that stopped "
+        "before they had learned, are left out.",
+    ),
     "band_macro_f1": Term(
         "macro-F1 of a subset",
         "Macro-F1 over all labels, on these documents only. Labels without positives there count as "

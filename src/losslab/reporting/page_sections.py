@@ -8,6 +8,7 @@ import pandas as pd
 
 from losslab.baselines import METHODS
 from losslab.evaluation import calibration_error
+from losslab.evaluation.error_analysis import POOLED_COLUMNS
 from losslab.parameters import namespace
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, incomparable_losses, marked_losses
@@ -185,6 +186,15 @@ def error_tables(errors: Mapping[str, Any]) -> dict[str, Any]:
         "confusionsWithin": errors.get("confusions_within_groups", 0.0),
         "bands": [band for band in bands if band["documents"]],
         "deciles": errors["by_frequency_decile"],
+    }
+
+
+def confusion_rows(pooled: pd.DataFrame | None) -> dict[str, Any]:
+    """The pairs of labels that all losses together confuse most, and how many losses there are."""
+    table = pd.DataFrame(columns=list(POOLED_COLUMNS)) if pooled is None else pooled
+    return {
+        "losses": len(table.columns) - len(POOLED_COLUMNS),
+        "rows": table.head(MAX_PAIRS).to_dict("records"),
     }
 
 

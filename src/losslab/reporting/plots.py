@@ -48,6 +48,13 @@ RESULT_PLOTS = {
         "of a document more leniently.",
         "wide",
     ),
+    "confusions": Plot(
+        "By label",
+        "Labels confused whatever the loss",
+        "The pairs of labels confused most, summed over losses: test documents in which the first is "
+        "missed and the second wrongly predicted, mean over seeds. Darker: more documents.",
+        "wide",
+    ),
     "learning_time": Plot(
         "Training", "Learning curve by time", "Best validation macro-F1 so far, by training time."
     ),

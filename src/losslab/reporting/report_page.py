@@ -25,6 +25,7 @@ from losslab.reporting.definitions import (
     lower_is_better,
 )
 from losslab.reporting.page_sections import (
+    confusion_rows,
     describe_decision,
     describe_undefined,
     error_tables,
@@ -81,6 +82,7 @@ class ResultPart:
         interval: what the intervals of the standings are.
         rules: metrics by decision rule, see ``tabulate_rules``.
         errors: error analyses by loss, see ``analyse_errors``.
+        confusions: pairs of labels over all losses, see ``pool_confusions``.
     """
 
     comparison: pd.DataFrame
@@ -92,6 +94,7 @@ class ResultPart:
     interval: str = "mean ± standard deviation over seeds"
     rules: pd.DataFrame | None = None
     errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    confusions: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +171,7 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
         "rows": rows,
         "rules": rule_rows(rules, losses),
         "own": own_rows(rules, losses),
+        "confusions": confusion_rows(results.confusions),
         "decision": describe_decision(results.comparison),
         "primary_rule": (primary_rules(results.comparison) or ["tuned"])[0],
         "undefined": describe_undefined(results.comparison),

@@ -152,14 +152,14 @@ def collect_results(
     errors: dict[str, Any],
     predictions: Predictions,
 ) -> Results:
-    """What a report needs of one loss; of the predictions, those of the first seed on test."""
+    """What a report needs of one loss; of the predictions, those on test, by seed."""
     return {
         "metrics": metrics,
         "resamples": resamples,
         "history": history,
         "score_curves": score_curves,
         "errors": errors,
-        "predictions": predictions.by_seed("test")[0],
+        "predictions": predictions.by_seed("test"),
     }
 
 
