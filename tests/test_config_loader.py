@@ -245,16 +245,17 @@ def test_overrides_of_a_recipe_stand_between_files_and_params(conf):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"split": {"seed": 1}}, "recipes.probe.overrides: 'split' is not a recipe's to set"),
+        ({"split": {"seed": 1}}, "parameter 'recipes.{}.overrides': split is not a recipe's to"),
         ({"sede": 1}, "unknown parameter 'sede'; did you mean 'seed'"),
         ({"element_keywords": {"max_wrods": 1}}, "did you mean 'element_keywords.max_words'"),
-        (3, "parameter 'recipes.probe.overrides': .* got 3"),
+        (3, "parameter 'recipes.{}.overrides': .* got 3"),
     ],
     ids=str,
 )
-def test_mistake_in_overrides_is_named(overrides, message):
-    with pytest.raises(click.ClickException, match=message):
-        parameters(recipes={"probe": {"overrides": overrides}})
+@pytest.mark.parametrize("recipe", ["probe", "minilm"])
+def test_mistake_in_overrides_is_named_of_any_recipe(overrides, message, recipe):
+    with pytest.raises(click.ClickException, match=message.format(recipe)):
+        parameters(recipes={recipe: {"overrides": overrides}})
 
 
 def folders(*args, **options) -> tuple[str, str]:
@@ -283,6 +284,17 @@ def folders(*args, **options) -> tuple[str, str]:
             ("cwe", "probe-hidden_dim=0"),
         ),
         ("cwe", {"recipes": {"probe": {"model": {"hidden_dim": 256}}}}, ("cwe", "probe")),
+        (
+            "cwe",
+            {"recipe": "lstm", "recipes": {"lstm": {"model": {"bidirectional": False}}}},
+            ("cwe", "lstm-bidirectional=False"),
+        ),
+        ("cwe", {"recipe": "roberta"}, ("cwe", "roberta")),
+        (
+            "goemotions",
+            {"corpus": {"annotations": "ratings"}},
+            ("goemotions-annotations=ratings", "probe"),
+        ),
         ("cwe", {"recipes": {"probe": {"training": {"epochs": 1}}}}, ("cwe", "probe")),
         ("own", {"corpus": {"file": "cwe.csv"}}, ("own-cwe", "probe")),
     ],
