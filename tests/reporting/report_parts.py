@@ -132,7 +132,7 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "reliability": draw_reliability(tables),
         "precision_recall": draw_precision_recall(tables),
         "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
-        "confusions": draw_confusions(pooled(losses)),
+        "confused_labels": draw_confusions(pooled(losses)),
         "similar_labels": draw_similar_labels(
             labels, losses, np.ones((len(labels), 1)), losses[:1]
         ),

@@ -48,7 +48,7 @@ def texts(value):
         lambda: draw_similar_labels(label_scores(), ["bce"], np.ones((6, 1))),
         lambda: draw_confusions(pooled(["bce"], NAMES)),
     ],
-    ids=["long_tail", "cooccurrence", "label_scatter", "similar_labels", "confusions"],
+    ids=["long_tail", "cooccurrence", "label_scatter", "similar_labels", "confused_labels"],
 )
 def test_labels_are_shown_as_they_are_and_no_link_is_made_of_them(draw):
     figure = json.loads(draw().to_json())

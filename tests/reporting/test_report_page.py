@@ -262,6 +262,14 @@ def test_labels_confused_whatever_the_loss_stand_before_those_of_a_single_one(me
     assert last == ["label 5", "label 0", "1.5", "1", "no"]
 
 
+def test_no_two_elements_have_the_same_id(metrics):
+    html = page(metrics, mistakes={"db": errors("db")}).partition(
+        '<script type="application/json"'
+    )[0]
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids)) > 50
+
+
 def test_definitions_name_their_conventions_for_undefined_cases(metrics):
     html = page(metrics)
     told = dict(re.findall(r'popover id="define-([^"]+)" .*?<p>(.+?)</p>', html))

@@ -174,6 +174,7 @@ def test_confused_pairs_are_rows_with_the_documents_of_each_loss():
     assert list(cells.x) == ["bce", "db", "zlpr"]
     assert list(cells.y) == ["label 0 → label 5", "label 5 → label 0"]
     assert np.array(cells.z).tolist() == [[4.5, 4.5, 2.0], [0.0, 0.0, 1.5]]
+    assert (cells.zmin, cells.zmax) == (0, 4.5)
 
 
 def test_nothing_is_drawn_where_no_loss_confuses_anything():

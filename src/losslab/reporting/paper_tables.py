@@ -123,6 +123,7 @@ def write_paper_tables(
             number = "Results" if table["table"] is None else f"Table {table['table']}"
             sections.append(f"### {number}: {table['about']}, {table['model']}\n")
             names = content["losses"][paper]
+            cells: Mapping[str, Mapping[str, float]]
             if "best_of" in table:
                 cells, source = _count_best(table, tables, names, ours)
             else:

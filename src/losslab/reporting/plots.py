@@ -48,7 +48,7 @@ RESULT_PLOTS = {
         "of a document more leniently.",
         "wide",
     ),
-    "confusions": Plot(
+    "confused_labels": Plot(
         "By label",
         "Labels confused whatever the loss",
         "The pairs of labels confused most, summed over losses: test documents in which the first is "

@@ -114,6 +114,7 @@ def draw_confusions(pooled: pd.DataFrame) -> go.Figure:
             x=losses,
             y=rows,
             zmin=0,
+            zmax=max(shown[losses].to_numpy().max(initial=0), 1),
             colorscale="Blues",
             xgap=1,
             ygap=1,

@@ -138,7 +138,7 @@ def _figure_nodes() -> list[Node]:
         Node(
             nodes.rank_confusions,
             ["results", "splits", "label_matrix", "label_space", "label_groups", "comparison"],
-            ["pooled_confusions", "confusions_figure"],
+            ["pooled_confusions", "confused_labels_figure"],
             name="rank_confusions",
         ),
     ]

@@ -58,8 +58,10 @@ const near = new IntersectionObserver(entries => {
   for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target.id); }
 }, { rootMargin: "600px" });
 for (const name of Object.keys(data.figures)) {
-  const element = document.getElementById(name);
-  if (element) near.observe(element);
+  const element = document.getElementById(name), { height } = data.figures[name].layout.meta || {};
+  if (!element) continue;
+  if (height && !narrow.matches) element.style.height = `${height}px`; // nothing moves when it is drawn
+  near.observe(element);
 }
 for (const event of ["choicechange", "themechange"]) addEventListener(event, drawAgain);
 narrow.addEventListener("change", drawAgain);
