@@ -116,6 +116,21 @@ def test_results_of_a_variant_stand_beside_the_table_that_names_it(reports):
     assert "the published test set; 1 / 2 / 3 documents" in text
 
 
+def test_part_of_the_documents_without_a_table_has_rows_of_its_own(reports):
+    save(reports / "reuters-part=title/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.1))
+    save(reports / "reuters-depth=2/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.3))
+    ours = find_our_results(reports)
+    text = write_paper_tables(CONTENT, ours, {"reuters-part=title": "1 / 2 / 3"})
+    assert "| BCE | 89.14 | 87.65 |" in text
+    assert "| BCE, part=title |  | 10.00 |  |  |" in text
+    assert "DB, part=title" not in text
+    assert "30.00" not in text
+    assert "dataset `reuters-part=title`, recipe `probe`, 1 seed, commit unknown" in text
+    assert "1 / 2 / 3 documents" in text
+    both = [*CONTENT["tables"], *table_like(dataset="reuters-part=title")["tables"]]
+    assert "part=title |" not in write_paper_tables({**CONTENT, "tables": both}, ours)
+
+
 def test_row_of_another_recipe_has_its_results_beside_those_of_the_nearest(reports):
     save(reports / "reuters/roberta/bce_loss", "metrics.json", "2026-01-03", metrics(0.2))
     losses = {"balanced": {"BCE": "bce", "DB": "roberta/bce"}}
@@ -261,6 +276,8 @@ def without_ours(text):
     lines = []
     for line in text.splitlines():
         cells = line.split("|")
+        if re.match(r"\| .*, part=\w+ \|", line):
+            continue
         if len(cells) > 3 and cells[2].strip() != "micro f1":
             filled = cells[1].strip() and not cells[1].startswith("---")
             cells[3:-1:2] = ["  "] * len(cells[3:-1:2]) if filled else cells[3:-1:2]
@@ -275,6 +292,7 @@ def test_document_in_the_repository_is_what_the_generator_writes():
 
 
 def test_results_of_ours_are_all_that_may_differ_in_the_document(reports):
+    save(reports / "reuters-part=title/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.1))
     ours = write_paper_tables(CONTENT, find_our_results(reports), {"reuters": "1 / 2 / 3"})
     assert "87.65" in ours
     assert without_ours(ours).rstrip() == write_paper_tables(CONTENT, {}).rstrip()

@@ -29,7 +29,8 @@ INTRODUCTION = """# The papers' tables
 
 The papers' numbers are those of `src/losslab/reporting/paper_tables.yml`, ours the newest results
 below `data/08_reporting/`. A cell of ours is empty where there is no result. Numbers are percent
-unless stated otherwise. Dataset `cnipa-part=title` is `--dataset=cnipa --params=corpus.part=title`.
+unless stated otherwise. Dataset `cnipa-part=title` is `--dataset=cnipa --params=corpus.part=title`;
+parts of a paper's documents that it has no table of stand below its rows.
 """
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 FORMATS = {100: (100, "{:.2f}"), 1: (1, "{:.2f}"), 0: (1, "{:g}")}
@@ -118,22 +119,51 @@ def write_paper_tables(
     sections = [INTRODUCTION]
     for paper, title in content["papers"].items():
         sections.append(f"## {title}\n")
+        names = content["losses"][paper]
         tables = [table for table in content["tables"] if table["paper"] == paper]
         for table in tables:
-            number = "Results" if table["table"] is None else f"Table {table['table']}"
-            sections.append(f"### {number}: {table['about']}, {table['model']}\n")
-            names = content["losses"][paper]
-            cells: Mapping[str, Mapping[str, float]]
             if "best_of" in table:
                 cells, source = _count_best(table, tables, names, ours)
+                sections += _section(table, cells, [source])
             else:
-                results = _results(table, names, ours)
-                cells = {name: result.metrics for name, (_, result) in results.items()}
-                source = _provenance(table["dataset"], results, content["splits"], documents or {})
-            sections.append("\n".join(_lines(table, cells)) + "\n")
-            notes = (UNITS.get(table.get("unit", 100)), table.get("note"), source)
-            sections += [f"{note}\n" for note in notes if note]
+                sections += _compared_section(table, content, ours, documents or {})
     return "\n".join(sections)
+
+
+def _compared_section(
+    table: Mapping[str, Any], content: Mapping[str, Any], ours: OurResults, sizes: Mapping[str, str]
+) -> Iterator[str]:
+    """A table with ours beside it. Parts of its documents that no table is of have rows of their own."""
+    names, splits = content["losses"][table["paper"]], content["splits"]
+    results = _results(table, names, ours)
+    sources = [_provenance(table["dataset"], results, splits, sizes)]
+    rows = dict(table["rows"])
+    for variant in _parts(table["dataset"], content, ours):
+        found = _results({**table, "dataset": variant}, names, ours)
+        sources.append(_provenance(variant, found, splits, sizes))
+        named = {f"{name}, {variant.rpartition('-')[2]}": each for name, each in found.items()}
+        rows |= dict.fromkeys(named, [None] * len(table["columns"]))
+        results |= named
+    cells = {name: result.metrics for name, (_, result) in results.items()}
+    yield from _section({**table, "rows": rows}, cells, sources)
+
+
+def _section(
+    table: Mapping[str, Any], ours: Mapping[str, Mapping[str, float]], sources: Sequence[str]
+) -> Iterator[str]:
+    number = "Results" if table["table"] is None else f"Table {table['table']}"
+    yield f"### {number}: {table['about']}, {table['model']}\n"
+    yield "\n".join(_lines(table, ours)) + "\n"
+    for note in (UNITS.get(table.get("unit", 100)), table.get("note"), *sources):
+        if note:
+            yield f"{note}\n"
+
+
+def _parts(dataset: str | None, content: Mapping[str, Any], ours: OurResults) -> list[str]:
+    """Variants by ``corpus.part`` that have results of ours and no table of the papers."""
+    known = {table["dataset"] for table in content["tables"]}
+    variants = {name for name, _, _ in ours if name.startswith(f"{dataset}-part=")}
+    return sorted(variants - known)
 
 
 def _results(
