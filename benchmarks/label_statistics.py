@@ -71,7 +71,7 @@ def prepare(parsed: pd.DataFrame, folder: Path) -> None:
     )
     notes = {"notes": {}, "rejected": {}, "excluded": {}}
     done = {"dropped_labels": {}, "documents_undersampled": 0}
-    timed("corpus table, summary", describe_corpus, documents, targets, notes, done)
+    timed("corpus table, summary", describe_corpus, documents, targets, notes, done, [1])
     pairs = timed("co-occurrence", count_cooccurrence, targets, documents)
     for name, matrix in {"targets": targets, "co-occurrence": pairs}.items():
         file = SparseMatrixDataset(filepath=str(folder / f"{name}.npz"))

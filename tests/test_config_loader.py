@@ -216,6 +216,48 @@ def test_recipe_is_added_in_conf_alone(conf):
     assert recipe["training"] == {**base["training"], "epochs": 3}
 
 
+SEARCH = ("max_documents", "max_words")
+
+
+@pytest.mark.parametrize("dataset", ["cwe", "reuters", "aapd", "wos"])
+def test_bert_searches_element_keywords_everywhere_and_no_other_setting_changes(dataset):
+    probe, bert = (parameters(dataset, recipe=name) for name in ("probe", "bert"))
+    assert [bert["element_keywords"][name] for name in SEARCH] == [None, None]
+    assert None not in [probe["element_keywords"][name] for name in SEARCH]
+    capped = {name: probe["element_keywords"][name] for name in SEARCH}
+    bert["element_keywords"].update(capped)
+    assert {name for name in probe if probe[name] != bert[name]} == {"recipe", "features"}
+    assert "overrides" not in bert["recipe"]
+
+
+def test_overrides_of_a_recipe_stand_between_files_and_params(conf):
+    mine = "recipes: {mine: {extends: bert, overrides: {element_keywords: {max_words: 7}}}}\n"
+    write(conf, local__parameters=f"{mine}element_keywords: {{max_documents: 9, max_words: 9}}\n")
+
+    def search(**options):
+        return [parameters(conf=conf, **options)["element_keywords"][name] for name in SEARCH]
+
+    assert search(recipe="mine") == [None, 7]
+    assert search(recipe="mine", element_keywords={"max_words": 3}) == [None, 3]
+    assert search(recipe="probe") == [9, 9]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"split": {"seed": 1}}, "parameter 'recipes.{}.overrides': split is not a recipe's to"),
+        ({"sede": 1}, "unknown parameter 'sede'; did you mean 'seed'"),
+        ({"element_keywords": {"max_wrods": 1}}, "did you mean 'element_keywords.max_words'"),
+        (3, "parameter 'recipes.{}.overrides': .* got 3"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("recipe", ["probe", "minilm"])
+def test_mistake_in_overrides_is_named_of_any_recipe(overrides, message, recipe):
+    with pytest.raises(click.ClickException, match=message.format(recipe)):
+        parameters(recipes={recipe: {"overrides": overrides}})
+
+
 def folders(*args, **options) -> tuple[str, str]:
     chosen = loader(*args, **options)
     return chosen.dataset_folder, chosen.recipe_folder
@@ -242,6 +284,17 @@ def folders(*args, **options) -> tuple[str, str]:
             ("cwe", "probe-hidden_dim=0"),
         ),
         ("cwe", {"recipes": {"probe": {"model": {"hidden_dim": 256}}}}, ("cwe", "probe")),
+        (
+            "cwe",
+            {"recipe": "lstm", "recipes": {"lstm": {"model": {"bidirectional": False}}}},
+            ("cwe", "lstm-bidirectional=False"),
+        ),
+        ("cwe", {"recipe": "roberta"}, ("cwe", "roberta")),
+        (
+            "goemotions",
+            {"corpus": {"annotations": "ratings"}},
+            ("goemotions-annotations=ratings", "probe"),
+        ),
         ("cwe", {"recipes": {"probe": {"training": {"epochs": 1}}}}, ("cwe", "probe")),
         ("own", {"corpus": {"file": "cwe.csv"}}, ("own-cwe", "probe")),
     ],

@@ -84,6 +84,7 @@ OF_RESULTS = {
         "describe_run",
         "gather_tables",
         "list_disagreements",
+        "rank_confusions",
         "list_failures",
         "render_report",
     )

@@ -1,4 +1,7 @@
-"""Configuration in layers: base < dataset < environment < ``--params``, checked before anything runs."""
+"""Configuration in layers, checked before anything runs.
+
+base < dataset < environment < the recipe's ``overrides`` < ``--params``
+"""
 
 from collections.abc import Collection, Mapping
 from functools import cached_property
@@ -14,7 +17,7 @@ from losslab.data.download.sources import SOURCES
 from losslab.data.readers import FILE_READERS, READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.parameters import did_you_mean, validate_parameters
-from losslab.parameters.validation import extend_recipes
+from losslab.parameters.validation import extend_recipes, recipe_overrides
 from losslab.parameters.variants import (
     DATA_PARAMETERS,
     cross_validation_name,
@@ -131,7 +134,9 @@ class LosslabConfigLoader(OmegaConfigLoader):
 
     @cached_property
     def _merged(self) -> dict[str, Any]:
-        return _merge(self._files, self.runtime_params or {})
+        layers = [self._files, self.runtime_params or {}]
+        overrides = recipe_overrides(_merge(*layers).get("recipes") or {}, self.recipe)
+        return _merge(layers[0], overrides, layers[1])
 
     @cached_property
     def _files(self) -> dict[str, Any]:

@@ -1,5 +1,7 @@
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from losslab.data import check_one_label, encode_labels, label_space
 from losslab.data.corpus_summary import (
@@ -40,13 +42,33 @@ def test_words_stand_between_blanks_and_ideographs_by_themselves(text, words):
 
 
 def test_table_has_a_row_for_the_whole_and_for_each_split(documents, targets):
-    table = tabulate_corpus(documents, targets).set_index("split")
+    table = tabulate_corpus(documents, targets, [1]).set_index("split")
     assert table.index.tolist() == ["all", "train", "validation", "test"]
     assert table["instances"].tolist() == [7, 3, 1, 3]
     assert table["average_words"].tolist() == pytest.approx([15 / 7, 2, 2, 7 / 3])
     assert table["categories"].tolist() == [4, 2, 2, 3]
     assert table["cardinality"].tolist() == pytest.approx([8 / 7, 1, 2, 1])
     assert table["density"].tolist() == pytest.approx([2 / 7, 1 / 2, 1, 1 / 3])
+    assert table["median_cardinality"].tolist() == [1, 1, 2, 1]
+    assert table["instances_per_label"].tolist() == pytest.approx([8 / 4, 3 / 2, 1, 1])
+    assert table["median_instances_per_label"].tolist() == [1.5, 1.5, 1, 1]
+    assert table["1 label"].tolist() == [4, 1, 0, 3]
+    assert table["2 labels or more"].tolist() == [2, 1, 1, 0]
+
+
+def test_documents_per_label_are_those_of_the_papers_corpora():
+    """As in Table 1 of Huang et al.: the mean over labels that some document carries."""
+    random = np.random.default_rng(0)
+    targets = sparse.csr_array(random.random((500, 30)) < np.linspace(0.5, 0, 30))
+    documents = pd.DataFrame({"text": ["a word"] * 500, "split": ["train"] * 500})
+    whole = tabulate_corpus(documents, targets, [9, 14]).iloc[0]
+    frequencies = targets.sum(axis=0)
+    assert whole["instances_per_label"] == pytest.approx(frequencies[frequencies > 0].mean())
+    assert whole["median_instances_per_label"] == np.median(frequencies[frequencies > 0])
+    number = targets.sum(axis=1)
+    expected = [((number > 0) & (number < 10)).sum(), ((number > 9) & (number < 15)).sum()]
+    assert whole[["up to 9 labels", "10 to 14 labels"]].tolist() == expected
+    assert whole["15 labels or more"] == (number > 14).sum()
 
 
 def test_splits_are_examined_for_labels_not_learnt_bare_documents_and_leaks(documents, targets):

@@ -563,5 +563,5 @@ def test_the_corpora_at_hand_are_unpacked(tmp_path, dataset):
 @pytest.mark.parametrize("dataset", ["trec", "goemotions"])
 def test_the_hashes_we_know_are_those_of_the_files_at_hand(tmp_path, dataset):
     folder = fetch(dataset, tmp_path, FetchOptions(mirror=os.environ["LOSSLAB_MIRROR"]))
-    for wanted in SOURCES[dataset].downloads:
+    for wanted in filter(lambda each: each.sha256, SOURCES[dataset].downloads):
         assert hashlib.sha256((folder / wanted.name).read_bytes()).hexdigest() == wanted.sha256

@@ -5,6 +5,7 @@ import json
 import pytest
 from tiny_corpora import TINY, json_rows, utf8
 
+from losslab.data import assign_splits
 from losslab.data.readers import READERS
 from losslab.errors import CorpusError
 
@@ -329,3 +330,79 @@ def test_torn_article_in_no_line_of_its_own_is_told_with_its_line(tmp_path):
     line = torn[: torn.rindex("{")].count("\n") + 1
     with pytest.raises(CorpusError, match=rf"allMeSH\.json, line {line}: expected an article"):
         READERS["pubmed"](tmp_path)
+
+
+RAW_HEADER = (
+    "text,id,author,subreddit,link_id,parent_id,created_utc,rater_id,example_very_unclear,joy,grief,"
+    "neutral"
+)
+
+
+def rating(text, comment, rater, unclear, *votes):
+    return f'"{text}",{comment},x,r,l,p,1.5e9,{rater},{unclear},{",".join(map(str, votes))}'
+
+
+def raw_goemotions(tmp_path, **options):
+    """Six comments, rated by up to three raters, over two files."""
+    first = utf8(
+        RAW_HEADER,
+        rating('Oh, ""good""', "a", 1, False, 1, 0, 0),
+        rating("Alas", "b", 1, False, 0, 1, 0),
+        rating("What", "c", 1, True, 0, 0, 0),
+        rating("Hm", "d", 2, False, 1, 0, 0),
+    )
+    second = utf8(
+        RAW_HEADER,
+        rating('Oh, ""good""', "a", 2, False, 1, 1, 0),
+        rating('Oh, ""good""', "a", 3, False, 0, 1, 0),
+        rating("Alas", "b", 2, False, 1, 0, 0),
+        rating("What", "c", 2, False, 0, 0, 1),
+        rating("What", "c", 3, False, 0, 0, 1),
+        rating("Torn", "e", 1, False, 0, 2, 1),
+        rating("Hm", "d", 2, False, 1, 0, 0),
+    )
+    (tmp_path / "goemotions_1.csv").write_bytes(first)
+    (tmp_path / "goemotions_2.csv").write_bytes(second)
+    return READERS["goemotions"](tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("min_raters", "expected"),
+    [
+        (1, {"a": ["grief", "joy"], "b": ["grief", "joy"], "c": ["neutral"], "d": ["joy"]}),
+        (2, {"a": ["grief", "joy"], "c": ["neutral"]}),
+        (3, {}),
+    ],
+)
+def test_labels_of_a_comment_are_those_that_enough_raters_chose(tmp_path, min_raters, expected):
+    corpus = raw_goemotions(tmp_path, annotations="raw", min_raters=min_raters)
+    found = corpus.documents
+    assert dict(zip(found["id"], found["labels"], strict=True)) == expected
+    assert found["split"].isna().all()
+    assert set(found.loc[found["id"] == "a", "text"]) <= {'Oh, "good"'}
+    counts = {"rating marked as very unclear": 1}
+    left_out = {f"comment without a label that {min_raters} raters chose": 4 - len(expected)}
+    assert corpus.notes["excluded"] == counts | {k: n for k, n in left_out.items() if n}
+    assert corpus.rejected["reason"].tolist() == ["column 'grief': expected 0 or 1, found '2'"]
+
+
+def test_two_raters_are_asked_for_as_in_the_datasets_paper(tmp_path):
+    by_default = raw_goemotions(tmp_path, annotations="raw").documents
+    assert by_default.equals(raw_goemotions(tmp_path, annotations="raw", min_raters=2).documents)
+
+
+def test_each_rating_may_be_a_document_of_its_own_and_one_comment_stays_in_one_split(tmp_path):
+    corpus = raw_goemotions(tmp_path, annotations="ratings")
+    found = {row.id: row.labels for row in corpus.documents.itertuples()}
+    assert list(found) == ["a-1", "b-1", "c-1", "d-2", "a-2", "a-3", "b-2", "c-2", "c-3"]
+    assert (found["a-2"], found["c-1"], found["c-2"]) == (["joy", "grief"], [], ["neutral"])
+    assert len(corpus.rejected) == 2  # the torn row, and a rating that stands there twice
+    settings = {"validation": 0.3, "test": 0.3, "by": "hash", "group_separator": "-", "seed": 0}
+    split = assign_splits(corpus.documents, **settings)
+    assert (split.groupby(split["id"].str[0])["split"].nunique() == 1).all()
+
+
+def test_missing_raw_annotations_are_told_with_the_command_that_gets_them(tmp_path):
+    folder = TINY["goemotions"].write(tmp_path)
+    with pytest.raises(CorpusError, match=r"no file goemotions_\*.csv; `kedro fetch goemotions"):
+        READERS["goemotions"](folder, annotations="raw")

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics import f1_score
 
-from losslab.evaluation import analyse_errors
+from losslab.evaluation import analyse_errors, pool_confusions
 from losslab.evaluation.error_analysis import confused_pairs
 
 LABELS = [f"label {number}" for number in range(12)]
@@ -17,6 +17,7 @@ def draw(seed=0, documents=80):
 
 def analyse(truth, guesses, **options):
     frequencies = np.arange(120, 0, -10)
+    options = {"cardinality_limits": [1], **options}
     return analyse_errors(
         sparse.csr_array(truth), guesses, labels=LABELS, frequencies=frequencies, **options
     )
@@ -44,6 +45,44 @@ def test_most_confused_pair_comes_first_named_and_averaged_over_seeds():
     assert told["confusions"] == 2.0
 
 
+def test_confusions_are_summed_over_losses_as_by_a_loop():
+    truth, first = draw()
+    _, second = draw(seed=1)
+    predictions = {"bce": first, "db": second, "zlpr": second[:1]}
+    groups = sparse.csr_array(np.eye(4)[np.arange(12) // 3])
+    table = pool_confusions(
+        sparse.csr_array(truth), predictions, labels=LABELS, label_groups=groups
+    )
+    assert len(table) == 100  # of 132 pairs
+    assert table["documents"].is_monotonic_decreasing
+    for row in table.to_dict("records"):
+        i, j = LABELS.index(row["missed"]), LABELS.index(row["predicted"])
+        counts = {
+            loss: np.mean(
+                [
+                    ((truth[:, i] > guess[:, i]) & (truth[:, j] < guess[:, j])).sum()
+                    for guess in guesses
+                ]
+            )
+            for loss, guesses in predictions.items()
+        }
+        assert {loss: row[loss] for loss in predictions} == pytest.approx(counts)
+        assert row["documents"] == pytest.approx(sum(counts.values()))
+        assert row["losses"] == sum(count > 0 for count in counts.values())
+        assert row["similar"] == (i // 3 == j // 3)
+
+
+def test_nothing_is_pooled_of_no_losses_or_perfect_ones():
+    truth, _ = draw()
+    for predictions in ({}, {"bce": [truth]}):
+        table = pool_confusions(
+            sparse.csr_array(truth), predictions, labels=LABELS, label_groups=np.eye(12)
+        )
+        assert table.empty
+        expected = ["missed", "predicted", "similar", "documents", "losses", *predictions]
+        assert table.columns.tolist() == expected
+
+
 def test_pairs_within_groups_are_those_of_labels_that_share_one():
     truth, guesses = draw()
     member = sparse.csr_array(np.eye(4)[np.arange(12) // 3])
@@ -56,17 +95,28 @@ def test_pairs_within_groups_are_those_of_labels_that_share_one():
     assert everything["pairs_within_groups"] == everything["pairs"]
 
 
-def test_documents_with_one_label_and_with_several_are_judged_apart():
+@pytest.mark.parametrize(
+    ("limits", "names"),
+    [
+        ([1], ["1 label", "2 labels or more"]),
+        ([2, 3], ["up to 2 labels", "3 labels", "4 labels or more"]),
+        ([], ["1 label or more"]),
+    ],
+)
+def test_documents_are_judged_by_bands_of_labels_per_document(limits, names):
     truth, guesses = draw()
-    told = analyse(truth, guesses)
-    number = truth.sum(axis=1)
-    for name, rows in {"single": number == 1, "several": number > 1}.items():
-        expected = [
-            f1_score(truth[rows], guess[rows], average="macro", zero_division=0)
-            for guess in guesses
-        ]
-        assert told["by_documents"][name]["macro_f1"] == pytest.approx(np.mean(expected))
-        assert told["by_documents"][name]["documents"] == rows.sum()
+    bands = analyse(truth, guesses, cardinality_limits=limits)["by_cardinality"]
+    band_of = np.searchsorted(limits, truth.sum(axis=1))  # of a document with labels
+    assert [band["labels"] for band in bands] == names
+    for number, band in enumerate(bands):
+        rows = (band_of == number) & truth.any(axis=1)
+        for average in ("micro", "macro"):
+            expected = [
+                f1_score(truth[rows], guess[rows], average=average, zero_division=0)
+                for guess in guesses
+            ]
+            assert band[f"{average}_f1"] == pytest.approx(np.mean(expected))
+        assert band["documents"] == rows.sum() > 0
 
 
 @pytest.mark.parametrize("documents", [5, 80, 2000])

@@ -35,6 +35,10 @@ def encoder(tmp_path_factory) -> str:
     return write_encoder(tmp_path_factory.mktemp("encoder"))
 
 
+def lstm(*, bidirectional: bool) -> LSTMSettings:
+    return LSTMSettings(**WORDS, kind="lstm", bidirectional=bidirectional, hidden_dim=5, layers=2)
+
+
 ENCODERS = {
     "roberta": RobertaConfig,
     "distilbert": DistilBertConfig,
@@ -43,7 +47,7 @@ ENCODERS = {
 }
 
 
-@pytest.fixture(params=["probe", "cls", "mean", "textcnn", "lstm", *ENCODERS])
+@pytest.fixture(params=["probe", "cls", "mean", "textcnn", "bilstm", "lstm", *ENCODERS])
 def settings(request, encoder, tmp_path) -> ModelSettings:
     tuned = {**COMMON, "backbone": encoder, "kind": "transformer"}
     if request.param in ENCODERS:
@@ -54,7 +58,8 @@ def settings(request, encoder, tmp_path) -> ModelSettings:
         "cls": TransformerSettings(**tuned, pooling="cls"),
         "mean": TransformerSettings(**tuned, pooling="mean"),
         "textcnn": TextCNNSettings(**WORDS, kind="textcnn", kernel_sizes=(3, 4, 5), filters=7),
-        "lstm": LSTMSettings(**WORDS, kind="lstm", hidden_dim=5, layers=2),
+        "bilstm": lstm(bidirectional=True),
+        "lstm": lstm(bidirectional=False),
     }[request.param]
 
 
@@ -114,6 +119,26 @@ def test_features_of_a_text_are_the_same_later(settings, features):
     first = inputs_of(features, np.array([3])).batch(np.array([0]))
     for name, value in inputs_of(again, np.array([0])).batch(np.array([0])).items():
         torch.testing.assert_close(value, first[name], atol=1e-6, rtol=1e-4)
+
+
+def test_lstm_of_one_direction_is_the_forward_half_of_a_bilstm():
+    """Their weights copied, the pooled states of one are the first half of the other's."""
+    settings = lstm(bidirectional=True)
+    features = compute_features(settings, TEXTS, learn_tokenizer(settings, TEXTS))
+    both, forward = (
+        build_model(settings.model_copy(update={"layers": 1}), features, num_labels=3).eval()
+        for settings in (lstm(bidirectional=True), lstm(bidirectional=False))
+    )
+    forward.load_state_dict(
+        {
+            name: both.state_dict()[name][..., : weight.shape[-1]]
+            for name, weight in forward.state_dict().items()
+        }
+    )
+    with torch.no_grad():
+        both.head.weight[:, 5:] = 0
+    batch = inputs_of(features, np.arange(5)).batch(np.arange(5))
+    torch.testing.assert_close(forward(**batch), both(**batch))
 
 
 def test_unknown_encoder_is_named():

@@ -90,6 +90,8 @@ def test_reference_of_the_report_is_the_first_loss_where_the_usual_one_is_not_tr
     [
         ({"sede": 3}, "unknown parameter 'sede'; did you mean 'seed'"),
         ({"zzz": 3}, "unknown parameter 'zzz'; choose from .*, dataset, "),
+        ({"cardinality_limits": [9, 3]}, "each limit must be above the one before, got .9, 3."),
+        ({"cardinality_limits": [0]}, "parameter 'cardinality_limits.0': .* got 0"),
         ({"num_seeds": 0}, "parameter 'num_seeds': .*greater than or equal to 1, got 0"),
         ({"num_seeds": True}, "parameter 'num_seeds': .*integer, got True"),
         ({"num_seeds": "three"}, "parameter 'num_seeds': .*integer.*got 'three'"),

@@ -122,7 +122,7 @@ def run_nodes(
         resamples,
         history,
         evaluation.draw_score_curves(settings, scores, predictions, matrix, splits),
-        evaluation.find_errors(predictions, matrix, splits, labels, statistics, groups),
+        evaluation.find_errors(predictions, matrix, splits, labels, statistics, groups, [1]),
         predictions,
     )
     shown = history.filter(regex="loss|validation|epoch")

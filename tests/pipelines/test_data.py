@@ -149,5 +149,5 @@ def test_sample_of_a_corpus_is_noted_and_described_as_such(tmp_path, documents, 
     assert corpus_notes["sample"] == sample
     splits, split_notes = split(documents)
     _, matrix = nodes.encode_label_sets(splits, "multi")
-    _, summary = nodes.describe_corpus(splits, matrix, corpus_notes, split_notes)
+    _, summary = nodes.describe_corpus(splits, matrix, corpus_notes, split_notes, [1])
     assert summary["sample"] == sample

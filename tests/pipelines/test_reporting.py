@@ -136,6 +136,22 @@ def test_disagreements_are_documents_one_loss_gets_right_alone(results, evaluate
     assert set(table["id"]) == set(expected)
 
 
+def test_confusions_are_those_of_all_seeds_of_losses_that_learned(
+    results, evaluated, label_matrix, comparison
+):
+    splits, alone = make_splits(), sparse.csr_array(np.eye(4, dtype=np.int8))
+    learned = comparison.assign(mark="")
+    given = (splits, label_matrix, LABELS, alone)
+    table, figure = nodes.rank_confusions(results, *given, learned)
+    told = [result["errors"]["confusions"] for result in results.values()]
+    assert table["documents"].sum() == pytest.approx(sum(told))
+    assert list(figure.data[0].x) == learned["loss"].tolist()
+    marked = learned.assign(mark=np.where(learned["loss"] == "db", "had not learned", ""))
+    table, _ = nodes.rank_confusions(results, *given, marked)
+    assert table["documents"].sum() == results["bce"]["errors"]["confusions"]
+    assert "db" not in table
+
+
 def test_corpus_figures_are_those_of_the_splits(label_matrix):
     no_groups = FrequencyGroupSettings(head_min=None, tail_max=None)
     splits = make_splits()

@@ -12,6 +12,7 @@ from losslab.reporting import (
     RunPart,
     build_standings,
     comparison_table,
+    draw_confusions,
     draw_group_scores,
     draw_label_scatter,
     draw_learning_curves,
@@ -40,7 +41,12 @@ TABLE = pd.DataFrame(
         "average_words": [89.4, 90.1],
         "categories": [3, 3],
         "cardinality": [1.5, 1.25],
+        "median_cardinality": [1.0, 1.5],
         "density": [0.5, 0.4167],
+        "instances_per_label": [1234.0, 514.2],
+        "median_instances_per_label": [1200.0, 500.5],
+        "1 label": [2000, 1000],
+        "2 labels or more": [468, 234],
     }
 )
 STATISTICS = {
@@ -97,6 +103,15 @@ def curves(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
     return compute_score_curves(truth, scores, predicted, probability=probability)
 
 
+def pooled(losses: list[str], names: list[str] | None = None) -> pd.DataFrame:
+    """Pairs of labels that all losses confuse; the last pair is the last loss's alone."""
+    first, *_, last = names or LABELS
+    pairs = {"missed": [first, last], "predicted": [last, first], "similar": [True, False]}
+    counts = {loss: [4.5, 0.0] for loss in losses[:-1]} | {losses[-1]: [2.0, 1.5]}
+    sums = {"documents": np.sum([*counts.values()], axis=0), "losses": [len(losses), 1]}
+    return pd.DataFrame({**pairs, **sums, **counts})
+
+
 def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
     """The plots of a page and the tables it needs besides."""
     training = gather_histories({name: history(seed) for seed, name in enumerate(losses)})
@@ -117,6 +132,7 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "reliability": draw_reliability(tables),
         "precision_recall": draw_precision_recall(tables),
         "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
+        "confused_labels": draw_confusions(pooled(losses)),
         "similar_labels": draw_similar_labels(
             labels, losses, np.ones((len(labels), 1)), losses[:1]
         ),
@@ -147,10 +163,10 @@ def errors(loss: str) -> dict:
         "pairs_within_groups": [alike],
         "confusions": 90.5,
         "confusions_within_groups": 1.5,
-        "by_documents": {
-            "single": {"documents": 30, **scores},
-            "several": {"documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
-        },
+        "by_cardinality": [
+            {"labels": "1 label", "documents": 30, **scores},
+            {"labels": "2 labels or more", "documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
+        ],
         "by_number_of_labels": [
             {"labels": "1", "documents": 30, **scores},
             {"labels": "2-4", "documents": 14, "micro_f1": 0.4, "macro_f1": 0.2},
@@ -187,6 +203,7 @@ def page(
         reference=reference,
         rules=tabulate_rules(metrics),
         errors=mistakes or {},
+        confusions=pooled(list(metrics)) if mistakes else None,
         **draw_all(list(metrics), standings),
     )
     known = {"dataset": "cwe", "recipe": "probe", "statistics": STATISTICS}

@@ -11,7 +11,7 @@ from losslab.reporting import (
     draw_labels_per_document,
     draw_long_tail,
 )
-from losslab.reporting.corpus_plots import MAX_LABELS, MAX_POINTS
+from losslab.reporting.corpus_plots import MAX_COOCCURRING, MAX_POINTS
 from losslab.supervision import cooccurrence
 
 
@@ -69,12 +69,21 @@ def test_map_shows_the_probability_of_the_column_given_the_row():
 
 
 def test_map_of_many_labels_shows_the_most_frequent_by_the_fourth_root():
-    sets = label_sets(labels=80)
-    drawn = draw_cooccurrence(*counts_of(sets, 80)).data[0]
+    sets = label_sets(labels=120)
+    drawn = draw_cooccurrence(*counts_of(sets, 120)).data[0]
     frequencies = Counter(label for labels in sets for label in labels)
-    kept = sorted(frequencies.values(), reverse=True)[:MAX_LABELS]
+    kept = sorted(frequencies.values(), reverse=True)[:MAX_COOCCURRING]
     assert [frequencies[name] for name in drawn.y] == kept
     assert np.array(drawn.z) ** 4 == pytest.approx(np.array(drawn.customdata), abs=2e-3)
+
+
+def test_map_of_a_hundred_labels_names_them_all_with_room_for_each():
+    figure = draw_cooccurrence(*counts_of(label_sets(labels=100), 100))
+    names = figure.layout.yaxis.ticktext
+    assert len(set(names)) == len(figure.data[0].y) == 100
+    assert figure.layout.height / len(names) > figure.layout.yaxis.tickfont.size
+    assert figure.layout.title.text.endswith("of every label")
+    assert figure.layout.meta["height"] == figure.layout.height
 
 
 def test_label_that_no_training_document_carries_is_not_on_the_map():

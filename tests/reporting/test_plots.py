@@ -5,10 +5,11 @@ import re
 
 import numpy as np
 import pytest
-from report_parts import LABELS, label_table, page, result
+from report_parts import LABELS, label_table, page, pooled, result
 from scipy import sparse
 
 from losslab.reporting import (
+    draw_confusions,
     draw_cooccurrence,
     draw_label_scatter,
     draw_long_tail,
@@ -45,8 +46,9 @@ def texts(value):
         lambda: draw_cooccurrence(sparse.csr_array(np.eye(6)), NAMES),
         lambda: draw_label_scatter(label_scores(), "bce", "bce"),
         lambda: draw_similar_labels(label_scores(), ["bce"], np.ones((6, 1))),
+        lambda: draw_confusions(pooled(["bce"], NAMES)),
     ],
-    ids=["long_tail", "cooccurrence", "label_scatter", "similar_labels"],
+    ids=["long_tail", "cooccurrence", "label_scatter", "similar_labels", "confused_labels"],
 )
 def test_labels_are_shown_as_they_are_and_no_link_is_made_of_them(draw):
     figure = json.loads(draw().to_json())

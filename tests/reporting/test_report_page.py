@@ -251,6 +251,25 @@ def test_tables_of_rules_and_errors_and_what_is_sure_have_definitions_too(metric
         )
 
 
+def test_labels_confused_whatever_the_loss_stand_before_those_of_a_single_one(metrics):
+    html = section(page(metrics, mistakes={"db": errors("db")}), "errors")
+    told = html.split('<tbody id="pairs">')[0]
+    assert f"sums over {len(metrics)} losses" in told
+    rows = re.findall(r"<tr>(<th scope=\"row\".*?)</tr>", told)
+    first, last = (re.sub(r"<[^>]+>", "|", row).strip("|").split("||") for row in rows)
+    total = 4.5 * (len(metrics) - 1) + 2
+    assert first == ["label 0", "label 5", f"{total:.1f}", str(len(metrics)), "yes"]
+    assert last == ["label 5", "label 0", "1.5", "1", "no"]
+
+
+def test_no_two_elements_have_the_same_id(metrics):
+    html = page(metrics, mistakes={"db": errors("db")}).partition(
+        '<script type="application/json"'
+    )[0]
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids)) > 50
+
+
 def test_definitions_name_their_conventions_for_undefined_cases(metrics):
     html = page(metrics)
     told = dict(re.findall(r'popover id="define-([^"]+)" .*?<p>(.+?)</p>', html))
@@ -302,7 +321,8 @@ def test_page_shows_the_table_of_the_corpus_what_is_odd_and_its_figures(metrics)
     drawn = {"long_tail": draw_long_tail(label_table())}
     html = page(metrics, corpus=CorpusPart(TABLE, ["3 labels only in test", "1 torn row"], drawn))
     cells = re.findall(r"<td>(.*?)</td>", html.split('<h2 id="corpus-title">')[1])
-    assert cells[:5] == ["2,468", "89", "3", "1.500", "0.500"]
+    expected = ["2,468", "89", "3", "1.500", "1", "0.500", "1,234.0", "1200", "2,000", "468"]
+    assert cells[:10] == expected
     assert "Remarks: 3 labels only in test; 1 torn row." in html
     assert 'id="long_tail"' in html
 

@@ -271,8 +271,8 @@ def test_mistakes_are_those_of_the_loss_that_is_chosen(opened):
     assert rows[0] == ["gold of focal", "silver", "3.5"]
     assert cells(opened, "within") == [[LONG, f"{LONG}, alike", "1.5"]]
     assert cells(opened, "bands") == [
-        ["one", "30", "0.500", "0.250"],
-        ["more than one", "14", "0.400", "0.200"],
+        ["1 label", "30", "0.500", "0.250"],
+        ["2 labels or more", "14", "0.400", "0.200"],
         ["2-4", "14", "0.400", "0.200"],
     ]
     assert cells(opened, "deciles")[0] == ["1", "3", "9 to 2", "0.500", "0.250"]

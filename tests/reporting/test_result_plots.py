@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from report_parts import LABELS, draw_all, history, label_table, result
+from report_parts import LABELS, draw_all, history, label_table, pooled, result
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
@@ -12,6 +12,7 @@ from losslab.reporting import (
     RESULT_PLOTS,
     build_standings,
     comparison_table,
+    draw_confusions,
     draw_group_scores,
     draw_label_scatter,
     draw_learning_curves,
@@ -167,11 +168,29 @@ def test_precision_and_recall_are_those_at_the_threshold_and_at_the_decision(sco
     assert dot.y[0] == pytest.approx(precision_score(both, decided), abs=1e-4)
 
 
+def test_confused_pairs_are_rows_with_the_documents_of_each_loss():
+    table = pooled(["bce", "db", "zlpr"])
+    (cells,) = draw_confusions(table).data
+    assert list(cells.x) == ["bce", "db", "zlpr"]
+    assert list(cells.y) == ["label 0 → label 5", "label 5 → label 0"]
+    assert np.array(cells.z).tolist() == [[4.5, 4.5, 2.0], [0.0, 0.0, 1.5]]
+    assert (cells.zmin, cells.zmax) == (0, 4.5)
+
+
+def test_nothing_is_drawn_where_no_loss_confuses_anything():
+    empty = pooled(["bce"]).iloc[:0]
+    assert list(draw_confusions(empty).data[0].y) == []
+
+
 def test_scatter_shows_each_labels_f1_with_both_losses(scored):
     truth, scores = scored
     errors = {
         loss: analyse_errors(
-            sparse.csr_array(truth), predicted(part), labels=LABELS, frequencies=range(len(LABELS))
+            sparse.csr_array(truth),
+            predicted(part),
+            labels=LABELS,
+            frequencies=range(len(LABELS)),
+            cardinality_limits=[1],
         )
         for loss, part in {"bce": scores, "db": scores[::-1]}.items()
     }

@@ -18,6 +18,7 @@ from losslab.errors import (
 )
 from losslab.manifest import Lineage, Provenance
 from losslab.runners import IncrementalRunner, RunPlan
+from losslab.runners.fingerprint import explain, refuse_other_parameters
 
 CALLS = []
 
@@ -197,6 +198,13 @@ def test_broken_output_is_computed_again_and_told(run, caplog, name):
     assert {"numbers": "read", "square_total": "square", "report": "report"}[name] in calls
     assert f"passed over: {file} is broken" in caplog.text
     assert run() == []
+
+
+def test_reason_names_the_parameter_that_a_user_sets():
+    old, new = (Provenance(parameters={"validation_rule": rule}) for rule in ("tuned", "own"))
+    assert explain(old, new) == "parameter primary_rule (on validation) tuned -> own"
+    with pytest.raises(LineageError, match=r"with primary_rule \(on validation\) tuned"):
+        refuse_other_parameters("model", Lineage({}, old.parameters), {"validation_rule": "own"})
 
 
 def test_reasons_name_what_changed(run):

@@ -1,7 +1,8 @@
 """Summary of a split corpus: its size by split, and counts of what may distort a comparison."""
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,31 +31,65 @@ def word_count(text: str) -> int:
     return len(text.split()) if text.isascii() else len(WORD.findall(text))
 
 
-def tabulate_corpus(documents: pd.DataFrame, targets: sparse.csr_array) -> pd.DataFrame:
+def cardinality_bands(limits: Sequence[int]) -> dict[str, tuple[int, float]]:
+    """Bands of labels per document: the least and the most by name. Each limit ends a band.
+
+    Documents without labels are in none.
+
+    >>> cardinality_bands([1])
+    {'1 label': (1, 1), '2 labels or more': (2, inf)}
+    >>> list(cardinality_bands([9, 14]))
+    ['up to 9 labels', '10 to 14 labels', '15 labels or more']
+    """
+    starts, ends = [1, *(limit + 1 for limit in limits)], [*limits, math.inf]
+    return {_band(low, high): (low, high) for low, high in zip(starts, ends, strict=True)}
+
+
+def _band(low: int, high: float) -> str:
+    if high == math.inf:
+        return f"{low} label{'s' * (low > 1)} or more"
+    if low == high:
+        return f"{low} label{'s' * (low > 1)}"
+    return f"up to {high} labels" if low == 1 else f"{low} to {high} labels"
+
+
+def tabulate_corpus(
+    documents: pd.DataFrame, targets: sparse.csr_array, limits: Sequence[int]
+) -> pd.DataFrame:
     """One row for the whole corpus and one per split, as Table 2 of the ZLPR paper.
 
     ``categories`` is the number of labels in a split, ``cardinality`` labels per document,
-    ``density`` cardinality / categories.
+    ``density`` cardinality / categories. ``instances_per_label`` is over labels of the split, as in
+    Table 1 of Huang et al. The last columns are documents by ``cardinality_bands`` of ``limits``.
     """
     words = documents["text"].map(word_count).to_numpy()
     parts = {"all": np.arange(len(documents))}
     parts |= {name: split_rows(documents, name) for name in SPLITS}
     table = []
     for name, rows in parts.items():
-        carried = targets[rows]
-        categories = len(np.unique(carried.indices))
-        cardinality = carried.nnz / max(len(rows), 1)
-        table.append(
-            {
-                "split": name,
-                "instances": len(rows),
-                "average_words": words[rows].mean() if len(rows) else 0.0,
-                "categories": categories,
-                "cardinality": cardinality,
-                "density": cardinality / max(categories, 1),
-            }
-        )
+        average_words = words[rows].mean() if len(rows) else 0.0
+        sizes = {"split": name, "instances": len(rows), "average_words": average_words}
+        table.append(sizes | _label_sizes(targets[rows], limits))
     return pd.DataFrame(table)
+
+
+def _label_sizes(targets: sparse.csr_array, limits: Sequence[int]) -> dict[str, float]:
+    """Labels, labels per document and documents per label of a split, documents by band."""
+    per_document = np.diff(targets.indptr)
+    per_label = np.unique(targets.indices, return_counts=True)[1]
+    cardinality = targets.nnz / max(len(per_document), 1)
+    return {
+        "categories": len(per_label),
+        "cardinality": cardinality,
+        "median_cardinality": float(np.median(per_document)) if len(per_document) else 0.0,
+        "density": cardinality / max(len(per_label), 1),
+        "instances_per_label": targets.nnz / max(len(per_label), 1),
+        "median_instances_per_label": float(np.median(per_label)) if len(per_label) else 0.0,
+        **{
+            name: int(((per_document >= low) & (per_document <= high)).sum())
+            for name, (low, high) in cardinality_bands(limits).items()
+        },
+    }
 
 
 def examine_splits(documents: pd.DataFrame, targets: sparse.csr_array) -> dict[str, Any]:

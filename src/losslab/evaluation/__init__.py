@@ -37,7 +37,7 @@ from losslab.evaluation.decision_rules import (
     fit_label_thresholds,
 )
 from losslab.evaluation.disagreements import tabulate_disagreements
-from losslab.evaluation.error_analysis import analyse_errors
+from losslab.evaluation.error_analysis import analyse_errors, pool_confusions
 from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
 from losslab.evaluation.predictions import Predictions, predict, predict_labels
@@ -86,6 +86,7 @@ __all__ = [
     "judge_epoch",
     "label_thresholds",
     "own_results",
+    "pool_confusions",
     "predict",
     "predict_labels",
     "refuse_mismatches",

@@ -1,11 +1,13 @@
 """Error analysis: confused labels, and F1 by number of labels and by label frequency."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
+from losslab.data.corpus_summary import cardinality_bands
 from losslab.evaluation.confusion import (
     Counts,
     f1_by_label,
@@ -16,6 +18,8 @@ from losslab.evaluation.confusion import (
 )
 
 MAX_PAIRS = 20
+MAX_POOLED = 100
+POOLED_COLUMNS = ("missed", "predicted", "similar", "documents", "losses")
 MAX_BANDS = 6
 DECILES = 10
 
@@ -26,6 +30,7 @@ def analyse_errors(
     *,
     labels: Sequence[str],
     frequencies: Sequence[int],
+    cardinality_limits: Sequence[int],
     label_groups: sparse.sparray | None = None,
 ) -> dict[str, Any]:
     """Errors of the test split, the mean over the predictions of several seeds.
@@ -35,6 +40,7 @@ def analyse_errors(
         predictions: for each seed, documents x labels, 0 or 1.
         labels: their names.
         frequencies: how many training documents carry each.
+        cardinality_limits: of bands of labels per document, see ``cardinality_bands``.
         label_groups: labels x groups; pairs within a group are also counted by themselves.
     """
     truth = _as_integers(targets)
@@ -45,10 +51,10 @@ def analyse_errors(
     }
     return {
         **_confusions(truth, predicted, labels, label_groups),
-        "by_documents": {
-            "single": _evaluate_rows(truth, predicted, number == 1),
-            "several": _evaluate_rows(truth, predicted, number > 1),
-        },
+        "by_cardinality": [
+            {"labels": name} | _evaluate_rows(truth, predicted, (number >= low) & (number <= high))
+            for name, (low, high) in cardinality_bands(cardinality_limits).items()
+        ],
         "by_number_of_labels": [
             {"labels": name} | _evaluate_rows(truth, predicted, (number >= low) & (number <= high))
             for name, (low, high) in bands.items()
@@ -64,14 +70,59 @@ def confused_pairs(truth: sparse.csr_array, predicted: sparse.csr_array) -> spar
     return sparse.csr_array((truth - tp).T @ (predicted - tp))
 
 
+def pool_confusions(
+    targets: sparse.csr_array,
+    predictions: Mapping[str, Sequence[Any]],
+    *,
+    labels: Sequence[str],
+    label_groups: sparse.sparray,
+) -> pd.DataFrame:
+    """The pairs of labels that are confused most, summed over losses: what is hard whatever the loss.
+
+    Args:
+        targets: documents x labels, 0 or 1.
+        predictions: by loss and seed, documents x labels, 0 or 1.
+        labels: their names.
+        label_groups: labels x groups; ``similar`` pairs share one.
+
+    Returns ``missed predicted similar``, ``documents`` (the sum over losses of the mean over seeds),
+    ``losses`` (how many confuse the pair at all), and a column of documents per loss.
+    """
+    truth, member = _as_integers(targets), _as_integers(label_groups)
+    by_loss = {
+        loss: _mean_pairs(truth, [_as_integers(part) for part in seeds])
+        for loss, seeds in predictions.items()
+    }
+    pooled = sum(by_loss.values(), sparse.csr_array((len(labels), len(labels)))).tocoo()
+    order = np.argsort(-pooled.data, kind="stable")[:MAX_POOLED]
+    missed, predicted = pooled.row[order], pooled.col[order]
+    counts = {loss: _entries(matrix, missed, predicted) for loss, matrix in by_loss.items()}
+    similar = _entries(sparse.csr_array(member @ member.T), missed, predicted) > 0
+    confusing = sum((part > 0 for part in counts.values()), np.zeros(len(order), dtype=int))
+    facts = (missed, predicted, similar, pooled.data[order], confusing)
+    table = pd.DataFrame({**dict(zip(POOLED_COLUMNS, facts, strict=True)), **counts})
+    names = {column: table[column].map(labels.__getitem__) for column in ("missed", "predicted")}
+    return table.assign(**names)
+
+
+def _mean_pairs(truth: sparse.csr_array, predicted: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    """``confused_pairs``, the mean over seeds."""
+    totals = sum(confused_pairs(truth, part).astype(float) for part in predicted)
+    return sparse.csr_array(totals / len(predicted))
+
+
+def _entries(matrix: sparse.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Single entries of a sparse matrix."""
+    return np.array([matrix[place] for place in zip(rows, columns, strict=True)], dtype=float)
+
+
 def _confusions(
     truth: sparse.csr_array,
     predicted: Sequence[sparse.csr_array],
     labels: Sequence[str],
     label_groups: sparse.sparray | None,
 ) -> dict[str, Any]:
-    totals = sum(confused_pairs(truth, part).astype(float) for part in predicted)
-    counts = sparse.csr_array(totals / len(predicted))
+    counts = _mean_pairs(truth, predicted)
     confusions: dict[str, Any] = {
         "confusions": float(counts.sum()),
         "pairs": _most_confused(counts, labels),

@@ -1,4 +1,4 @@
-"""BiLSTM with max-pooling over time."""
+"""LSTM with max-pooling over time, of both directions or one."""
 
 import numpy as np
 import torch
@@ -9,8 +9,8 @@ from losslab.models.text_model import WordModel
 from losslab.parameters import LSTMSettings
 
 
-class BiLSTM(WordModel):
-    """BiLSTM with max-pooling over time."""
+class LSTM(WordModel):
+    """LSTM with max-pooling over time; ``bidirectional``: a BiLSTM."""
 
     def __init__(self, settings: LSTMSettings, vectors: np.ndarray, *, num_labels: int) -> None:
         super().__init__(vectors)
@@ -19,11 +19,12 @@ class BiLSTM(WordModel):
             settings.hidden_dim,
             num_layers=settings.layers,
             batch_first=True,
-            bidirectional=True,
+            bidirectional=settings.bidirectional,
             dropout=settings.dropout if settings.layers > 1 else 0.0,
         )
         self.dropout = nn.Dropout(settings.dropout)
-        self.head = nn.Linear(2 * settings.hidden_dim, num_labels)
+        directions = 2 if settings.bidirectional else 1
+        self.head = nn.Linear(directions * settings.hidden_dim, num_labels)
 
     def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
         """Logits, documents x labels; padding is neither read nor pooled."""

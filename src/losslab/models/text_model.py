@@ -82,7 +82,7 @@ def build_model(
 
         return TextCNN(settings, features["vectors"], num_labels=num_labels)
     if isinstance(settings, LSTMSettings):
-        from losslab.models.lstm import BiLSTM
+        from losslab.models.lstm import LSTM
 
-        return BiLSTM(settings, features["vectors"], num_labels=num_labels)
+        return LSTM(settings, features["vectors"], num_labels=num_labels)
     raise TypeError(f"no model for {type(settings).__name__}")

@@ -17,6 +17,16 @@ Size = Annotated[float, AfterValidator(_check_size)]
 """A share (below 1) or a number of documents (from 1 on)."""
 
 
+def _check_ascending(limits: list[int]) -> list[int]:
+    if sorted(set(limits)) != limits:
+        raise ValueError(f"each limit must be above the one before, got {limits}")
+    return limits
+
+
+CardinalityLimits = Annotated[list[Count], AfterValidator(_check_ascending)]
+"""The most labels of a document in each band but the last."""
+
+
 class SplitSettings(Settings):
     """Sizes of the splits a corpus does not prescribe, taken out of what is not in a given one.
 

@@ -1,10 +1,14 @@
 """parameters_training.yml: recipes. A recipe is a model and the budget it is trained with."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from losslab.parameters.base import MAX_COUNT, Count, NonNegative, Positive, Settings
+from losslab.parameters.variants import DATA_PARAMETERS
+
+NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sweeps")
+"""What no recipe overrides: it decides on data or folders, which recipes share, or on recipes."""
 
 
 class ModelSettings(Settings):
@@ -62,9 +66,10 @@ class TextCNNSettings(WordSettings):
 
 
 class LSTMSettings(WordSettings):
-    """BiLSTM with max-pooling over time."""
+    """LSTM with max-pooling over time."""
 
     kind: Literal["lstm"]
+    bidirectional: bool = Field(description="false: reads from the first word to the last alone")
     hidden_dim: int = Field(ge=1, le=16_384, description="per direction")
     layers: int = Field(ge=1, le=64)
 
@@ -132,6 +137,24 @@ class Recipe(Settings):
     name: str
     model: Model
     training: TrainingSettings
+
+
+def _check_overrides(overrides: dict[str, Any]) -> dict[str, Any]:
+    for name in overrides:
+        if name in NOT_OVERRIDDEN:
+            raise ValueError(
+                f"{name} is not a recipe's to set; set it in conf/datasets/<dataset>.yml or by "
+                "--params"
+            )
+    return overrides
+
+
+class RecipeEntry(Recipe):
+    """A recipe as it stands in ``conf/``: it may override parameters outside it."""
+
+    overrides: Annotated[dict[str, Any], AfterValidator(_check_overrides)] = Field(
+        {}, description="other parameters under this recipe; --params comes after them"
+    )
 
 
 class FeatureSettings(Settings):

@@ -13,7 +13,7 @@ from losslab.data.readers import READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters.base import MAX_COUNT, MAX_SEED, Seed, Settings
-from losslab.parameters.data import SplitSettings, UndersampleSettings
+from losslab.parameters.data import CardinalityLimits, SplitSettings, UndersampleSettings
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.features import TfidfSettings
@@ -27,7 +27,7 @@ from losslab.parameters.supervision import (
     SoftLabelSettings,
 )
 from losslab.parameters.sweeps import Sweep
-from losslab.parameters.training import Recipe, SelectBy
+from losslab.parameters.training import RecipeEntry, SelectBy
 
 logger = logging.getLogger(__name__)
 MAX_SEEDS = 1000
@@ -43,6 +43,7 @@ class Parameters(Settings):
     task: Task
     max_rejected: float = Field(ge=0, le=1)
     min_label_frequency: int = Field(ge=1, le=MAX_COUNT, strict=True)
+    cardinality_limits: CardinalityLimits
     split: SplitSettings
     undersample: UndersampleSettings | None
     tfidf: TfidfSettings
@@ -52,7 +53,7 @@ class Parameters(Settings):
     label_groups: LabelGroupSettings
     element_keywords: ElementKeywordSettings
     recipe: str
-    recipes: dict[str, Recipe]
+    recipes: dict[str, RecipeEntry]
     select_by: SelectBy
     seed: Seed
     num_seeds: int = Field(ge=1, le=MAX_SEEDS, strict=True)
@@ -111,11 +112,19 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     model = parameter_model(reader)
     recipes = extend_recipes(parameters.get("recipes") or {})
     filled = {**{namespace(name): {} for name in METHODS}, **parameters, "recipes": recipes}
-    try:
-        checked = model.model_validate(filled)
-    except ValidationError as error:
-        raise ParameterError("; ".join(_explain(e, model) for e in error.errors())) from None
+    checked = _checked(filled, model)
+    for name, recipe in checked.recipes.items():
+        if recipe.overrides:  # of those that are not chosen, too
+            _checked(merge_mappings(filled, recipe.overrides), model, f"recipes.{name}.overrides: ")
     return _resolve(checked)
+
+
+def _checked(values: Mapping[str, Any], model: type[Parameters], prefix: str = "") -> Parameters:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        faults = "; ".join(_explain(fault, model) for fault in error.errors())
+        raise ParameterError(f"{prefix}{faults}") from None
 
 
 def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,6 +133,12 @@ def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
         if not re.fullmatch(r"\w+", str(name)):  # it is the name of a folder
             raise ParameterError(f"recipe {name!r}: a name has letters, digits and underscores")
     return {name: {**_extended(name, recipes), "name": name} for name in recipes}
+
+
+def recipe_overrides(recipes: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The parameters outside it that a recipe overrides, its own and those of what it extends."""
+    overrides = extend_recipes(recipes).get(name, {}).get("overrides")
+    return dict(overrides) if isinstance(overrides, Mapping) else {}  # others are refused later
 
 
 def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] = ()) -> Any:
@@ -155,7 +170,8 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     recipes = values.pop("recipes")
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
-    values["recipe"] = recipes[checked.recipe]
+    values["recipe"] = {**recipes[checked.recipe]}
+    del values["recipe"]["overrides"]  # they were merged before
     values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
     values["sweep"] = _resolve_sweep(checked.sweep, values.pop("sweeps"))
     values["features"] = {"model": values["recipe"]["model"]}

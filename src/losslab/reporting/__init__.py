@@ -4,6 +4,7 @@ from losslab.reporting.comparison import (
     build_standings,
     comparison_table,
     incomparable_losses,
+    marked_losses,
     to_markdown,
     untested_losses,
 )
@@ -17,7 +18,12 @@ from losslab.reporting.cross_validation_page import draw_fold_scores, folds_to_m
 from losslab.reporting.page_sections import loss_facts, tabulate_rules
 from losslab.reporting.plots import CORPUS_PLOTS, PLOTS, RESULT_PLOTS, loss_colour
 from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, render_page
-from losslab.reporting.result_plots import draw_group_scores, draw_ranks, draw_similar_labels
+from losslab.reporting.result_plots import (
+    draw_confusions,
+    draw_group_scores,
+    draw_ranks,
+    draw_similar_labels,
+)
 from losslab.reporting.score_plots import (
     draw_label_scatter,
     draw_precision_recall,
@@ -42,6 +48,7 @@ __all__ = [
     "RunPart",
     "build_standings",
     "comparison_table",
+    "draw_confusions",
     "draw_cooccurrence",
     "draw_document_lengths",
     "draw_fold_scores",
@@ -62,6 +69,7 @@ __all__ = [
     "incomparable_losses",
     "loss_colour",
     "loss_facts",
+    "marked_losses",
     "render_page",
     "sweep_to_markdown",
     "tabulate_label_scores",

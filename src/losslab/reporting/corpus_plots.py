@@ -10,6 +10,9 @@ from scipy import sparse
 from losslab.reporting.plots import GROUP_COLOURS, SPLIT_COLOURS, apply_layout, literal, named_axis
 
 MAX_LABELS = 60  # names that stay readable on an axis
+MAX_COOCCURRING = 100  # labels of the co-occurrence map, which grows with them
+ROW_HEIGHT = 12  # pixels of a label of the map: its name stays readable
+MAP_HEIGHT = 800  # of a map of few labels
 MAX_POINTS = 1500  # of a curve; more only make the page larger
 MAX_PER_DOCUMENT = 30
 LENGTH_BINS = 25
@@ -55,14 +58,14 @@ def _thin(points: int) -> np.ndarray:
 def draw_cooccurrence(counts: sparse.csr_array, labels: Sequence[str]) -> go.Figure:
     """Conditional probability of the column's label given the row's, among training documents.
 
-    Of many labels the most frequent are shown, coloured by the fourth root, as nearly all of their
-    probabilities are small.
+    Up to ``MAX_COOCCURRING`` labels are all shown, where they have training documents. Of more, the
+    most frequent are, coloured by the fourth root, as nearly all of their probabilities are small.
     """
     frequencies = counts.diagonal()
-    order = np.argsort(-frequencies, kind="stable")[:MAX_LABELS]
+    order = np.argsort(-frequencies, kind="stable")[:MAX_COOCCURRING]
     shown = order[frequencies[order] > 0]
     probability = counts[shown][:, shown].toarray() / frequencies[shown][:, None]
-    power = 1 if len(shown) == len(labels) else 0.25
+    power = 1 if len(labels) <= MAX_COOCCURRING else 0.25
     names = [labels[label] for label in shown]
     ticks = np.array([0, 0.25, 0.5, 0.75, 1] if power == 1 else [0, 0.001, 0.01, 0.1, 0.5, 1])
     figure = go.Figure(
@@ -82,6 +85,8 @@ def draw_cooccurrence(counts: sparse.csr_array, labels: Sequence[str]) -> go.Fig
     figure.update_xaxes(**axis, tickangle=-90, title="label")
     figure.update_yaxes(**axis, autorange="reversed", title="given")
     every = "every label" if power == 1 else f"the {len(names)} most frequent labels"
+    height = max(MAP_HEIGHT, 200 + ROW_HEIGHT * len(names))
+    figure.update_layout(height=height, meta={"height": height})
     return apply_layout(figure, f"Label co-occurrence: p(column | row) of {every}")
 
 

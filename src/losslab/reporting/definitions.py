@@ -149,6 +149,11 @@ TERMS = {
     "average_words": Term("words", "Mean number of words per document."),
     "categories": Term("labels", "Labels with at least one document in the split."),
     "cardinality": Term("labels per document", "Mean number of labels per document."),
+    "median_cardinality": Term("median", "Median number of labels per document."),
+    "instances_per_label": Term(
+        "documents per label", "Mean number of documents of the split per label that it has."
+    ),
+    "median_instances_per_label": Term("median", "Median number of documents per label."),
     "density": Term("density", "Labels per document, divided by the number of labels."),
     "imbalance": Term(
         "imbalance ratio", "Training documents of the most frequent label over those of the rarest."
@@ -175,6 +180,12 @@ TERMS = {
         "confused labels",
         "Number of test documents in which the first label is a false negative and the second a "
         "false positive, mean over seeds.",
+    ),
+    "pooled_confusion": Term(
+        "confused labels of all losses",
+        "Test documents in which the first label is a false negative and the second a false positive: "
+        "the sum over losses of the mean over seeds. Incomparable losses, and those that stopped "
+        "before they had learned, are left out.",
     ),
     "band_macro_f1": Term(
         "macro-F1 of a subset",

@@ -8,6 +8,7 @@ import pandas as pd
 
 from losslab.baselines import METHODS
 from losslab.evaluation import calibration_error
+from losslab.evaluation.error_analysis import POOLED_COLUMNS
 from losslab.parameters import namespace
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, incomparable_losses, marked_losses
@@ -170,13 +171,13 @@ def own_rows(rules: pd.DataFrame, losses: list[str]) -> dict[str, Any]:
 def error_tables(errors: Mapping[str, Any]) -> dict[str, Any]:
     """The part of an error analysis that the page's script reads.
 
-    ``bands`` are documents with one label, with more, then by number of labels.
+    ``bands`` are those of ``cardinality_limits``, then the numbers of labels that are no band there.
     """
-    documents = errors["by_documents"]
+    told = {band["labels"] for band in errors["by_cardinality"]}
+    numbers = errors["by_number_of_labels"]
     bands = [
-        {"labels": "one", **documents["single"]},
-        {"labels": "more than one", **documents["several"]},
-        *(band for band in errors["by_number_of_labels"] if band["labels"] != "1"),
+        *errors["by_cardinality"],
+        *(band for band in numbers if f"{band['labels']} label" not in told),
     ]
     return {
         "pairs": errors["pairs"][:MAX_PAIRS],
@@ -185,6 +186,15 @@ def error_tables(errors: Mapping[str, Any]) -> dict[str, Any]:
         "confusionsWithin": errors.get("confusions_within_groups", 0.0),
         "bands": [band for band in bands if band["documents"]],
         "deciles": errors["by_frequency_decile"],
+    }
+
+
+def confusion_rows(pooled: pd.DataFrame | None) -> dict[str, Any]:
+    """The pairs of labels that all losses together confuse most, and how many losses there are."""
+    table = pd.DataFrame(columns=list(POOLED_COLUMNS)) if pooled is None else pooled
+    return {
+        "losses": len(table.columns) - len(POOLED_COLUMNS),
+        "rows": table.head(MAX_PAIRS).to_dict("records"),
     }
 
 

@@ -12,25 +12,29 @@ import yaml
 
 from losslab.manifest import Manifest, Provenance
 from losslab.parameters import namespace
+from losslab.reporting.comparison import rank
 from losslab.reporting.saved_results import is_sound, saved_results
 
 RECIPES = {
     "TextCNN": ("textcnn",),
-    "LSTM": ("lstm",),
+    "LSTM": ("lstm", "lstm-bidirectional=False"),
     "BERT": ("bert", "minilm", "probe"),
     "BioBERT": ("bert", "minilm", "probe"),
+    "RoBERTa": ("roberta",),
 }
-"""Recipes whose results stand beside a model of the papers, the nearest first."""
+"""Folders of recipes whose results stand beside a model of the papers, the nearest first."""
 INTRODUCTION = """# The papers' tables
 
 <!-- written by tools/paper_tables.py -->
 
 The papers' numbers are those of `src/losslab/reporting/paper_tables.yml`, ours the newest results
 below `data/08_reporting/`. A cell of ours is empty where there is no result. Numbers are percent
-unless stated otherwise.
+unless stated otherwise. Dataset `cnipa-part=title` is `--dataset=cnipa --params=corpus.part=title`;
+parts of a paper's documents that it has no table of stand below its rows.
 """
-PARTS = {"single": "documents with one label", "several": "documents with several labels"}
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
+FORMATS = {100: (100, "{:.2f}"), 1: (1, "{:.2f}"), 0: (1, "{:g}")}
+"""By unit: the scale of our metrics, and how a cell shows them."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,9 @@ class OurResult:
     conditions: str
 
 
-OurResults = Mapping[tuple[str, str, str], OurResult]
-"""By dataset, recipe and loss."""
+Key = tuple[str, str, str]
+"""Folder of the dataset, folder of the recipe, loss."""
+OurResults = Mapping[Key, OurResult]
 
 
 def read_paper_tables() -> dict[str, Any]:
@@ -66,20 +71,21 @@ def count_documents(folder: Path) -> dict[str, str]:
     return counts
 
 
-def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
+def find_our_results(folder: Path) -> dict[Key, OurResult]:
     """The newest result of each dataset, recipe and loss below ``folder``.
 
-    Single folds, undersampled corpora and variants of a dataset or recipe are other experiments.
+    Variants of a dataset or recipe go by their own folders. Single folds and undersampled corpora are
+    other experiments.
     """
     newest = {}
     for saved in saved_results(folder):
-        if saved.is_variant or not saved.is_whole_corpus:
+        if not saved.is_whole_corpus:
             continue
         loss_folder = saved.folder / namespace(saved.loss)
         file = loss_folder / "metrics.json" / saved.version / "metrics.json"
         made = Manifest.read(file).provenance
-        newest[saved.dataset, saved.recipe, saved.loss] = OurResult(
-            metrics=saved.result["mean"] | _by_documents(loss_folder, made),
+        newest[saved.folder.parent.name, saved.folder.name, saved.loss] = OurResult(
+            metrics=saved.result["mean"] | _by_cardinality(loss_folder, made),
             seeds=len(saved.result["seeds"]),
             commit=made.run.get("git_commit"),
             conditions=saved.result["fingerprint"],
@@ -87,23 +93,20 @@ def find_our_results(folder: Path) -> dict[tuple[str, str, str], OurResult]:
     return newest
 
 
-def _by_documents(loss: Path, metrics: Provenance) -> dict[str, float]:
-    """F1 of documents with one label and with several, of the error analysis of the same predictions."""
+def _by_cardinality(loss: Path, metrics: Provenance) -> dict[str, float]:
+    """F1 by band of labels per document, of the error analysis of the same predictions."""
     predictions = metrics.inputs.get(f"{loss.name}_predictions")
     files = sorted(loss.glob("errors.json/*/errors.json"), reverse=True)
     for file in filter(is_sound, files):
         if Manifest.read(file).provenance.inputs.get(f"{loss.name}_predictions") == predictions:
-            return _parts(json.loads(file.read_text(encoding="utf-8"))["by_documents"])
+            bands = json.loads(file.read_text(encoding="utf-8")).get("by_cardinality", [])
+            return {
+                f"{band['labels']}/{metric}": band[metric]
+                for band in bands
+                for metric in ("micro_f1", "macro_f1")
+                if band["documents"]
+            }
     return {}
-
-
-def _parts(by_documents: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        f"{PARTS[part]}/{metric}": values[metric]
-        for part, values in by_documents.items()
-        for metric in ("micro_f1", "macro_f1")
-        if values["documents"]
-    }
 
 
 def write_paper_tables(
@@ -111,74 +114,150 @@ def write_paper_tables(
 ) -> str:
     """The document: a section per paper, a table per table.
 
-    ``documents``: the sizes of our splits, by dataset.
+    ``documents``: the sizes of our splits, by folder of the dataset.
     """
     sections = [INTRODUCTION]
-    sizes = documents or {}
-    splits = {
-        name: f"{split}; {sizes.get(name, 'unknown numbers of')} documents"
-        for name, split in content["splits"].items()
-    }
     for paper, title in content["papers"].items():
         sections.append(f"## {title}\n")
-        for table in content["tables"]:
-            if table["paper"] == paper:
-                sections += _section(table, content["losses"][paper], splits, ours)
+        names = content["losses"][paper]
+        tables = [table for table in content["tables"] if table["paper"] == paper]
+        for table in tables:
+            if "best_of" in table:
+                cells, source = _count_best(table, tables, names, ours)
+                sections += _section(table, cells, [source])
+            else:
+                sections += _compared_section(table, content, ours, documents or {})
     return "\n".join(sections)
 
 
+def _compared_section(
+    table: Mapping[str, Any], content: Mapping[str, Any], ours: OurResults, sizes: Mapping[str, str]
+) -> Iterator[str]:
+    """A table with ours beside it. Parts of its documents that no table is of have rows of their own."""
+    names, splits = content["losses"][table["paper"]], content["splits"]
+    results = _results(table, names, ours)
+    sources = [_provenance(table["dataset"], results, splits, sizes)]
+    rows = dict(table["rows"])
+    for variant in _parts(table["dataset"], content, ours):
+        found = _results({**table, "dataset": variant}, names, ours)
+        sources.append(_provenance(variant, found, splits, sizes))
+        named = {f"{name}, {variant.rpartition('-')[2]}": each for name, each in found.items()}
+        rows |= dict.fromkeys(named, [None] * len(table["columns"]))
+        results |= named
+    cells = {name: result.metrics for name, (_, result) in results.items()}
+    yield from _section({**table, "rows": rows}, cells, sources)
+
+
 def _section(
-    table: Mapping[str, Any], names: Mapping[str, str], splits: Mapping[str, str], ours: OurResults
+    table: Mapping[str, Any], ours: Mapping[str, Mapping[str, float]], sources: Sequence[str]
 ) -> Iterator[str]:
     number = "Results" if table["table"] is None else f"Table {table['table']}"
     yield f"### {number}: {table['about']}, {table['model']}\n"
-    recipe = _nearest_recipe(table, names, ours)
-    by_row = {
-        name: ours.get((table["dataset"], recipe, names.get(name, "")))
-        for name in (table["rows"] if recipe else ())
-    }
-    yield "\n".join(_lines(table, by_row)) + "\n"
-    for note in (UNITS.get(table.get("unit", 100)), table.get("note")):
+    yield "\n".join(_lines(table, ours)) + "\n"
+    for note in (UNITS.get(table.get("unit", 100)), table.get("note"), *sources):
         if note:
             yield f"{note}\n"
-    if recipe:
-        results = [result for result in by_row.values() if result]
-        yield _provenance(table["dataset"], recipe, results, splits) + "\n"
 
 
-def _nearest_recipe(table: Mapping[str, Any], names: Mapping[str, str], ours: OurResults) -> str:
-    """The nearest recipe with results on the table's dataset; empty where there is none."""
-    for recipe in RECIPES.get(table["model"], ()):
-        if any((table["dataset"], recipe, names.get(name)) in ours for name in table["rows"]):
-            return recipe
-    return ""
+def _parts(dataset: str | None, content: Mapping[str, Any], ours: OurResults) -> list[str]:
+    """Variants by ``corpus.part`` that have results of ours and no table of the papers."""
+    known = {table["dataset"] for table in content["tables"]}
+    variants = {name for name, _, _ in ours if name.startswith(f"{dataset}-part=")}
+    return sorted(variants - known)
 
 
-def _lines(table: Mapping[str, Any], ours: Mapping[str, OurResult | None]) -> Iterator[str]:
+def _results(
+    table: Mapping[str, Any], names: Mapping[str, str], ours: OurResults
+) -> dict[str, tuple[str, OurResult]]:
+    """Recipe and result of the rows that have one: of the recipe they name, or of the nearest."""
+    places = {name: names.get(name, "").rpartition("/")[::2] for name in table["rows"]}
+    nearest = next(
+        (
+            recipe
+            for recipe in RECIPES.get(table["model"], ())
+            if any(
+                (table["dataset"], recipe, loss) in ours for own, loss in places.values() if not own
+            )
+        ),
+        "",
+    )
+    keys = {name: (table["dataset"], own or nearest, loss) for name, (own, loss) in places.items()}
+    return {name: (key[1], ours[key]) for name, key in keys.items() if key in ours}
+
+
+def _count_best(
+    table: Mapping[str, Any],
+    tables: Sequence[Mapping[str, Any]],
+    names: Mapping[str, str],
+    ours: OurResults,
+) -> tuple[dict[str, dict[str, float]], str]:
+    """How often each row is best by each column, and in which of the paper's comparisons.
+
+    A comparison counts if ours has all rows, under the same conditions. Rows that tie for the best
+    are all counted.
+    """
+    counts = {name: dict.fromkeys(table["columns"], 0.0) for name in table["rows"]}
+    ran = []
+    for other in tables:
+        if other["table"] not in table["best_of"]:
+            continue
+        results = _results({**other, "rows": table["rows"]}, names, ours)
+        if len(results) < len(counts) or _are_mixed(results):
+            continue
+        ran.append(f"{other['about']} with recipe `{results[next(iter(counts))][0]}`")
+        for column in table["columns"]:
+            values = {name: each.metrics.get(column) for name, (_, each) in results.items()}
+            ranks = rank(pd.Series(values, dtype=float), column)
+            for name in ranks.index[(ranks == 1).fillna(False)]:
+                counts[name][column] += 1
+    if not ran:
+        return {}, ""
+    of_all = sum(other["table"] in table["best_of"] for other in tables)
+    return (
+        counts,
+        f"Ours: {len(ran)} of the {of_all} comparisons: {'; '.join(ran)}. Ties count for each.",
+    )
+
+
+def _lines(table: Mapping[str, Any], ours: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     titles = [column.replace("_", " ").replace("/", " ") for column in table["columns"]]
     heads = ["", *(cell for title in titles for cell in (title, "ours"))]
     yield "| " + " | ".join(heads) + " |"
     yield "|---" + "|---:" * (len(heads) - 1) + "|"
-    scale = {1: 1.0}.get(table.get("unit", 100), 100.0)
+    scale, form = FORMATS[table.get("unit", 100)]
     for name, values in table["rows"].items():
-        result, cells = ours.get(name), [name]
+        cells = [name]
         for column, value in zip(table["columns"], values, strict=True):
-            metric = result.metrics.get(column) if result else None
+            metric = ours.get(name, {}).get(column)
             theirs = "" if value is None else str(value)
-            cells += [theirs, "" if metric is None else f"{scale * metric:.2f}"]
+            cells += [theirs, "" if metric is None else form.format(scale * metric)]
         yield "| " + " | ".join(cells) + " |"
 
 
+def _are_mixed(results: Mapping[str, tuple[str, OurResult]]) -> bool:
+    """Whether results of one recipe were made under different conditions."""
+    recipes = {recipe for recipe, _ in results.values()}
+    return len({(recipe, each.conditions) for recipe, each in results.values()}) > len(recipes)
+
+
 def _provenance(
-    dataset: str, recipe: str, results: Sequence[OurResult], splits: Mapping[str, str]
+    dataset: str,
+    results: Mapping[str, tuple[str, OurResult]],
+    splits: Mapping[str, str],
+    documents: Mapping[str, str],
 ) -> str:
-    """Dataset, recipe, seeds, commit and split of our results."""
-    seeds = sorted({result.seeds for result in results})
-    commits = sorted({result.commit[:12] if result.commit else "unknown" for result in results})
-    each = " or ".join(map(str, seeds))
-    mixed = len({result.conditions for result in results}) > 1
-    warning = " They differ in more than the loss." if mixed else ""
+    """Dataset, recipes, seeds, commit and split of our results; empty without any."""
+    if not results:
+        return ""
+    seeds = sorted({each.seeds for _, each in results.values()})
+    commits = {each.commit[:12] if each.commit else "unknown" for _, each in results.values()}
+    recipes = " and ".join(
+        f"`{name}`" for name in dict.fromkeys(name for name, _ in results.values())
+    )
+    split = splits.get(dataset) or splits[dataset.partition("-")[0]]
+    warning = " They differ in more than the loss." if _are_mixed(results) else ""
     return (
-        f"Ours: dataset `{dataset}`, recipe `{recipe}`, {each} seed{'s' if seeds != [1] else ''}, "
-        f"commit {', '.join(commits)}; {splits[dataset]}.{warning}"
+        f"Ours: dataset `{dataset}`, recipe {recipes}, {' or '.join(map(str, seeds))} "
+        f"seed{'s' if seeds != [1] else ''}, commit {', '.join(sorted(commits))}; {split}; "
+        f"{documents.get(dataset, 'unknown numbers of')} documents.{warning}"
     )

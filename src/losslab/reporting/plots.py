@@ -48,6 +48,13 @@ RESULT_PLOTS = {
         "of a document more leniently.",
         "wide",
     ),
+    "confused_labels": Plot(
+        "By label",
+        "Labels confused whatever the loss",
+        "The pairs of labels confused most, summed over losses: test documents in which the first is "
+        "missed and the second wrongly predicted, mean over seeds. Darker: more documents.",
+        "wide",
+    ),
     "learning_time": Plot(
         "Training", "Learning curve by time", "Best validation macro-F1 so far, by training time."
     ),
@@ -81,8 +88,8 @@ CORPUS_PLOTS = {
     "cooccurrence_map": Plot(
         "Corpus",
         "Label co-occurrence",
-        "Conditional probability p(column | row) among training documents; of many labels, the most "
-        "frequent.",
+        "Conditional probability p(column | row) among training documents; of more than a hundred "
+        "labels, the most frequent.",
         "wide",
     ),
     "labels_per_document": Plot("Corpus", "Labels per document", "Share of documents, by split."),

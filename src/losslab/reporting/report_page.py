@@ -25,6 +25,7 @@ from losslab.reporting.definitions import (
     lower_is_better,
 )
 from losslab.reporting.page_sections import (
+    confusion_rows,
     describe_decision,
     describe_undefined,
     error_tables,
@@ -42,6 +43,19 @@ SELECTED_AT_FIRST = 5
 """Losses in colour when the page opens, the best ones, besides the reference."""
 MAX_LABELS = 600
 """Labels of the scatter plot, spread evenly over their frequencies where there are more."""
+
+
+CORPUS_COLUMNS = {
+    "instances": "{:,}",
+    "average_words": "{:.0f}",
+    "categories": "{:,}",
+    "cardinality": "{:.3f}",
+    "median_cardinality": "{:g}",
+    "density": "{:.3f}",
+    "instances_per_label": "{:,.1f}",
+    "median_instances_per_label": "{:g}",
+}
+"""Columns of the corpus table and their format; documents by number of labels follow."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +82,7 @@ class ResultPart:
         interval: what the intervals of the standings are.
         rules: metrics by decision rule, see ``tabulate_rules``.
         errors: error analyses by loss, see ``analyse_errors``.
+        confusions: pairs of labels over all losses, see ``pool_confusions``.
     """
 
     comparison: pd.DataFrame
@@ -79,6 +94,7 @@ class ResultPart:
     interval: str = "mean ± standard deviation over seeds"
     rules: pd.DataFrame | None = None
     errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    confusions: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -104,6 +120,8 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
         .render(
             run=run,
             corpus=corpus,
+            corpus_columns=CORPUS_COLUMNS,
+            bands=[name for name in corpus.table if name not in ("split", *CORPUS_COLUMNS)],
             results=results,
             **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
             columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
@@ -153,6 +171,7 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
         "rows": rows,
         "rules": rule_rows(rules, losses),
         "own": own_rows(rules, losses),
+        "confusions": confusion_rows(results.confusions),
         "decision": describe_decision(results.comparison),
         "primary_rule": (primary_rules(results.comparison) or ["tuned"])[0],
         "undefined": describe_undefined(results.comparison),

@@ -11,11 +11,20 @@ import pandas as pd
 from plotly import graph_objects as go
 from scipy import sparse
 
+from losslab.evaluation.error_analysis import POOLED_COLUMNS
 from losslab.reporting.definitions import COLUMNS
-from losslab.reporting.plots import GROUP_COLOURS, apply_layout, literal, loss_colour, named_axis
+from losslab.reporting.plots import (
+    GROUP_COLOURS,
+    apply_layout,
+    literal,
+    loss_colour,
+    named_axis,
+    shorten,
+)
 
 ROW_HEIGHT = 22
 MAX_SIMILAR_LABELS = 40
+MAX_CONFUSIONS = 25
 GROUP_SYMBOLS = {"head": "circle", "medium": "diamond", "tail": "square"}
 
 
@@ -91,6 +100,38 @@ def as_rows(figure: go.Figure, rows: list[str]) -> go.Figure:
     )
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
     return figure.update_layout(meta={"rows": rows}, height=170 + ROW_HEIGHT * len(rows))
+
+
+def draw_confusions(pooled: pd.DataFrame) -> go.Figure:
+    """Documents by confused pair of labels and loss, the pairs of ``pool_confusions`` on top first."""
+    shown = pooled.head(MAX_CONFUSIONS)
+    losses = [column for column in pooled if column not in POOLED_COLUMNS]
+    pairs = list(zip(shown["missed"], shown["predicted"], strict=True))
+    rows = [literal(f"{missed} → {predicted}") for missed, predicted in pairs]
+    figure = go.Figure(
+        go.Heatmap(
+            z=shown[losses].round(4).to_numpy(),
+            x=losses,
+            y=rows,
+            zmin=0,
+            zmax=max(shown[losses].to_numpy().max(initial=0), 1),
+            colorscale="Blues",
+            xgap=1,
+            ygap=1,
+            colorbar={"title": "documents"},
+            hovertemplate="%{y}, %{x}: %{z:.4g} documents<extra></extra>",
+        )
+    )
+    names = [
+        literal(f"{shorten(missed, 28)} → {shorten(predicted, 28)}") for missed, predicted in pairs
+    ]
+    figure.update_yaxes(
+        tickvals=rows, ticktext=names, autorange="reversed", title="missed → predicted"
+    )
+    figure.update_xaxes(side="top", tickangle=-60, title=None)
+    height = 170 + ROW_HEIGHT * max(len(rows), 1)
+    figure.update_layout(height=height, meta={"height": height})
+    return apply_layout(figure, "Confused labels, summed over losses")
 
 
 def draw_similar_labels(

@@ -22,6 +22,8 @@ from losslab.runners.code import code_hashes
 PREFIX = "params:"
 SHOWN_AS = {"recipe.": "", "features.": "", "bootstrap.": "report.", ".options.": "."}
 """Parts of the names of resolved parameters, and what a user knows them as."""
+DERIVED = {"validation_rule": "primary_rule (on validation)"}
+"""Parameters made of others, and what a reason names in their place."""
 FILES = ("corpus.file", "model.vectors", "model.backbone")
 """Parameters that may name a file or folder, whose content counts, too."""
 MAX_NAMED = 3
@@ -90,7 +92,8 @@ def fingerprint(
 def explain(old: Provenance, new: Provenance) -> str:
     """Why a node's saved outputs are not what it would make now."""
     reasons = [
-        f"parameter {name} {_value(old.parameters, name)} -> {_value(new.parameters, name)}"
+        f"parameter {DERIVED.get(name, name)} {_value(old.parameters, name)} -> "
+        f"{_value(new.parameters, name)}"
         for name in _differing(old.parameters, new.parameters)
     ]
     reasons += [f"input {name} changed" for name in _differing(old.inputs, new.inputs)]
@@ -104,8 +107,9 @@ def refuse_other_parameters(dataset: str, lineage: Lineage, current: Mapping[str
     for name, value in lineage.parameters.items():
         if name in current and current[name] != value:
             raise LineageError(
-                f"{dataset} was made with {name} {value}, this run has {current[name]}: run the nodes "
-                "before it as well (without --from-nodes and the like), or use the same parameters"
+                f"{dataset} was made with {DERIVED.get(name, name)} {value}, this run has "
+                f"{current[name]}: run the nodes before it as well (without --from-nodes and the "
+                "like), or use the same parameters"
             )
 
 

@@ -173,6 +173,10 @@ SOURCES: dict[str, Source] = {
                 "test.tsv": "0587b2dd8b27b97352adbfc3fb083d46005c8946657fdc2b1ca8b1cc7f1f8be4",
                 "emotions.txt": "45c3ef86782d2a4d7fedcd6d8c111aa0d0e94720689bd164fac94fefb4495a89",
             },
+        )
+        + _files(
+            "https://storage.googleapis.com/gresearch/goemotions/data/full_dataset",
+            **{f"goemotions_{part}.csv": None for part in (1, 2, 3)},
         ),
     ),
     "toxic": Source(

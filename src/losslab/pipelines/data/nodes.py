@@ -80,6 +80,7 @@ def describe_corpus(
     label_matrix: sparse.csr_array,
     corpus_notes: dict[str, Any],
     split_notes: dict[str, Any],
+    cardinality_limits: list[int],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The table of the corpus's sizes, and counts of what was left out or looks odd."""
     summary = {
@@ -91,7 +92,7 @@ def describe_corpus(
     for sentence in summary_lines(summary):
         logger.info(sentence)
     read = {key: corpus_notes[key] for key in ("sample", "notes", "rejected", "excluded")}
-    return tabulate_corpus(splits, label_matrix), {**read, **summary}
+    return tabulate_corpus(splits, label_matrix, cardinality_limits), {**read, **summary}
 
 
 def fingerprint_corpus(

@@ -36,7 +36,13 @@ def create_pipeline() -> Pipeline:
             ),
             Node(
                 nodes.describe_corpus,
-                ["splits", "label_matrix", "corpus_notes", "split_notes"],
+                [
+                    "splits",
+                    "label_matrix",
+                    "corpus_notes",
+                    "split_notes",
+                    "params:cardinality_limits",
+                ],
                 ["corpus_table", "corpus_summary"],
                 name="describe_corpus",
             ),

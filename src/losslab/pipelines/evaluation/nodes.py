@@ -115,6 +115,7 @@ def find_errors(
     label_space: list[str],
     label_statistics: dict[str, Any],
     label_groups: sparse.csr_array,
+    cardinality_limits: list[int],
 ) -> dict[str, Any]:
     """Error analysis of the test split by the primary rule."""
     return analyse_errors(
@@ -122,6 +123,7 @@ def find_errors(
         predictions.by_seed("test"),
         labels=label_space,
         frequencies=label_statistics["frequencies"],
+        cardinality_limits=cardinality_limits,
         label_groups=label_groups,
     )
 
@@ -150,14 +152,14 @@ def collect_results(
     errors: dict[str, Any],
     predictions: Predictions,
 ) -> Results:
-    """What a report needs of one loss; of the predictions, those of the first seed on test."""
+    """What a report needs of one loss; of the predictions, those on test, by seed."""
     return {
         "metrics": metrics,
         "resamples": resamples,
         "history": history,
         "score_curves": score_curves,
         "errors": errors,
-        "predictions": predictions.by_seed("test")[0],
+        "predictions": predictions.by_seed("test"),
     }
 
 

@@ -108,6 +108,7 @@ def _metric_nodes(name: str) -> list[Node]:
                 "label_space": "label_space",
                 "label_statistics": "label_statistics",
                 "label_groups": "label_groups",
+                "cardinality_limits": "params:cardinality_limits",
             },
             f"{name}_errors",
             name="find_errors",

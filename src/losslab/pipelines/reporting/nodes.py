@@ -16,6 +16,7 @@ from losslab.errors import Failure
 from losslab.evaluation import (
     compare_with_reference,
     find_mismatches,
+    pool_confusions,
     refuse_mismatches,
     refuse_other_data,
     tabulate_disagreements,
@@ -28,6 +29,7 @@ from losslab.reporting import (
     RunPart,
     build_standings,
     comparison_table,
+    draw_confusions,
     draw_cooccurrence,
     draw_document_lengths,
     draw_group_scores,
@@ -45,6 +47,7 @@ from losslab.reporting import (
     gather_histories,
     incomparable_losses,
     loss_facts,
+    marked_losses,
     render_page,
     tabulate_label_scores,
     tabulate_rules,
@@ -142,10 +145,30 @@ def list_disagreements(
     return tabulate_disagreements(
         splits.iloc[rows],
         label_matrix[rows],
-        _each("predictions", results),
+        {loss: seeds[0] for loss, seeds in _each("predictions", results).items()},
         reference=_reference(results, report),
         labels=label_space,
     )
+
+
+def rank_confusions(
+    results: Results,
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_space: list[str],
+    label_groups: sparse.csr_array,
+    comparison: pd.DataFrame,
+) -> tuple[pd.DataFrame, go.Figure]:
+    """The labels that are confused whatever the loss; not of baselines, nor of what is no comparison."""
+    left_out = {*BASELINES, *incomparable_losses(comparison), *marked_losses(comparison)}
+    predictions = _each("predictions", results)
+    table = pool_confusions(
+        label_matrix[split_rows(splits, "test")],
+        {loss: predictions[loss] for loss in comparison["loss"] if loss not in left_out},
+        labels=label_space,
+        label_groups=label_groups,
+    )
+    return table, draw_confusions(table)
 
 
 def draw_corpus(
@@ -203,6 +226,7 @@ def render_report(
     training_table: pd.DataFrame,
     score_table: pd.DataFrame,
     label_scores: pd.DataFrame,
+    pooled_confusions: pd.DataFrame,
     label_statistics: dict[str, Any],
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
@@ -225,6 +249,7 @@ def render_report(
         f"{report.confidence:.0%} bootstrap interval over test documents",
         rule_table,
         _each("errors", results),
+        pooled_confusions,
     )
     corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
     about_run = RunPart(

@@ -135,6 +135,12 @@ def _figure_nodes() -> list[Node]:
             ["label_scores", "label_scatter_figure", "similar_labels_figure"],
             name="compare_labels",
         ),
+        Node(
+            nodes.rank_confusions,
+            ["results", "splits", "label_matrix", "label_space", "label_groups", "comparison"],
+            ["pooled_confusions", "confused_labels_figure"],
+            name="rank_confusions",
+        ),
     ]
 
 
@@ -156,6 +162,7 @@ def _page_nodes() -> list[Node]:
                 "training_table": "training_table",
                 "score_table": "score_table",
                 "label_scores": "label_scores",
+                "pooled_confusions": "pooled_confusions",
                 "label_statistics": "label_statistics",
                 "corpus_table": "corpus_table",
                 "corpus_summary": "corpus_summary",

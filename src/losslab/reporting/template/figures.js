@@ -8,7 +8,7 @@ const narrow = matchMedia("(max-width: 44rem)");
 function draw(name) {
   const figure = name === "label_scatter" ? scatter(data.figures[name]) : data.figures[name];
   const element = document.getElementById(name), layout = layoutFor(figure, narrow.matches);
-  if (layout.height) element.style.height = `${layout.height}px`;
+  element.style.height = layout.height ? `${layout.height}px` : "";
   const traces = tracesFor(figure).map(inTheme);
   const named = traces.filter(trace => trace.name && trace.showlegend !== false);
   layout.showlegend = named.length > 0 && named.length <= MOST_NAMED;
@@ -58,8 +58,10 @@ const near = new IntersectionObserver(entries => {
   for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target.id); }
 }, { rootMargin: "600px" });
 for (const name of Object.keys(data.figures)) {
-  const element = document.getElementById(name);
-  if (element) near.observe(element);
+  const element = document.getElementById(name), { height } = data.figures[name].layout.meta || {};
+  if (!element) continue;
+  if (height && !narrow.matches) element.style.height = `${height}px`; // nothing moves when it is drawn
+  near.observe(element);
 }
 for (const event of ["choicechange", "themechange"]) addEventListener(event, drawAgain);
 narrow.addEventListener("change", drawAgain);

@@ -1,5 +1,5 @@
 // How a figure looks for the losses that are chosen. A trace of a loss says so in its meta, a figure
-// whose rows are losses lists them in its layout's meta.
+// whose rows are losses lists them in its layout's meta; one that needs a height says it there.
 const MOST_TICKS = 15; // names that a phone has room for
 const probe = document.createElement("span");
 probe.hidden = true;
@@ -43,6 +43,7 @@ function layoutFor(figure, narrow) {
     if (own.ticktext && own.ticktext.length > MOST_TICKS) own.showticklabels = false; // a touch tells the name
   }
   if (given.meta && given.meta.rows) byRows(layout, given.meta.rows);
+  if (given.meta && given.meta.height && !narrow) layout.height = given.meta.height;
   return layout;
 }
 
