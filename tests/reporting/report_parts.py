@@ -13,6 +13,7 @@ from losslab.reporting import (
     build_standings,
     comparison_table,
     draw_group_scores,
+    draw_hard_and_soft_loss,
     draw_label_scatter,
     draw_learning_curves,
     draw_learning_time,
@@ -33,6 +34,8 @@ from losslab.reporting.comparison import CONVENTIONS
 from losslab.reporting.definitions import COLUMNS, OWN_METRICS
 
 LABELS = [f"label {number}" for number in range(6)]
+SPECIAL = ("kwls",)
+"""Losses with a plot of their own."""
 TABLE = pd.DataFrame(
     {
         "split": ["all", "train"],
@@ -89,6 +92,15 @@ def history(seed: int = 0, epochs: int = 5) -> pd.DataFrame:
     )
 
 
+def soft_history(from_step: int = 40) -> pd.DataFrame:
+    """Five epochs of twenty steps; the soft loss is 0 up to ``from_step``."""
+    rows = history().assign(train_hard_loss=[1.0, 0.5, 0.2, 0.1, 0.1])
+    return rows.assign(
+        train_soft_loss=np.where(rows["train_steps"] > from_step, 1e-6, 0.0),
+        validation_subset_accuracy=[0.1, 0.2, 0.2, 0.3, 0.4],
+    )
+
+
 def curves(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     truth = sparse.csr_array(random.random((40, len(LABELS))) < 0.3)
@@ -99,7 +111,8 @@ def curves(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
 
 def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
     """The plots of a page and the tables it needs besides."""
-    training = gather_histories({name: history(seed) for seed, name in enumerate(losses)})
+    histories = {name: history(seed) for seed, name in enumerate(losses)}
+    training = gather_histories(histories | {n: soft_history() for n in losses if n == "kwls"})
     tables = pd.concat(
         curves(seed, probability=LOSSES[name].decision == "probability").assign(loss=name)
         for seed, name in enumerate(losses)
@@ -113,6 +126,7 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "learning_curves": draw_learning_curves(training),
         "learning_time": draw_learning_time(training),
         "training_curves": draw_training_curves(training),
+        "hard_and_soft_loss": draw_hard_and_soft_loss(training),
         "sorted_scores": draw_sorted_scores(tables),
         "reliability": draw_reliability(tables),
         "precision_recall": draw_precision_recall(tables),

@@ -3,7 +3,7 @@ import re
 
 import pandas as pd
 import pytest
-from report_parts import TABLE, errors, label_table, mark, page, result, rules, sure_of
+from report_parts import SPECIAL, TABLE, errors, label_table, mark, page, result, rules, sure_of
 
 from losslab.reporting import (
     RESULT_PLOTS,
@@ -385,8 +385,14 @@ def test_page_gives_the_command_of_each_loss(metrics):
         assert f"kedro run --dataset=cwe --recipe=probe --pipelines={loss}_loss" in row
 
 
-def test_every_plot_has_a_place_on_the_page(metrics):
+def test_plot_without_data_is_left_out(metrics):
     html = page(metrics)
+    assert "Hard and soft loss" not in html
+    assert '"hard_and_soft_loss"' not in html
+
+
+def test_every_plot_has_a_place_on_the_page(metrics):
+    html = page({**metrics, **{loss: result(0.3) for loss in SPECIAL}})
     for name, plot in RESULT_PLOTS.items():
         assert html.count(f'<div class="plot" id="{name}">') == 1
         assert plot.title in section(html, "figures")

@@ -205,6 +205,20 @@ def test_columns_can_be_shown_and_hidden(opened):
     assert not opened.execute_script(hidden)
 
 
+def test_few_losses_of_a_figure_are_in_colours_of_their_own_ticked_or_not(opened):
+    script = "return document.getElementById('hard_and_soft_loss').data.map(t => t.line.color)"
+    for losses in (["bce", "focal"], ["kwls", "focal"]):
+        opened.execute_script("choose(arguments[0])", losses)
+        draw_everything(opened)
+        colours = opened.execute_script(script)
+        assert len(colours) == 3
+        (own,) = set(colours)
+        focal = opened.execute_script("return colour(colourName('focal'))")
+        assert own not in (focal, opened.execute_script("return colour('--mute')"))
+        told = "return document.getElementById('missing-hard_and_soft_loss').hidden"
+        assert opened.execute_script(told)
+
+
 def test_figures_follow_the_losses_that_are_ticked(opened):
     draw_everything(opened)
     first = {*ALL[:-6:-1], "bce"}

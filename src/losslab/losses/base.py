@@ -47,6 +47,8 @@ class Loss(nn.Module):
     __signature__: ClassVar[Signature]
     labels: int | None = None
     """The number of labels its statistics have."""
+    parts: Mapping[str, Tensor]
+    """The terms of its last value in training mode, by name; they add up to it. Most have no name."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -67,6 +69,7 @@ class Loss(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.parts = {}
         self._constants: dict[str, Tensor] = {}
         self._cast: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
 

@@ -27,6 +27,7 @@ from losslab.reporting.score_plots import (
 )
 from losslab.reporting.sweep_page import sweep_to_markdown
 from losslab.reporting.training_plots import (
+    draw_hard_and_soft_loss,
     draw_learning_curves,
     draw_learning_time,
     draw_training_curves,
@@ -46,6 +47,7 @@ __all__ = [
     "draw_document_lengths",
     "draw_fold_scores",
     "draw_group_scores",
+    "draw_hard_and_soft_loss",
     "draw_label_scatter",
     "draw_labels_per_document",
     "draw_learning_curves",

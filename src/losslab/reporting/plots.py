@@ -61,6 +61,14 @@ RESULT_PLOTS = {
         "have no common scale.",
         "wide",
     ),
+    "hard_and_soft_loss": Plot(
+        "Training",
+        "Hard and soft loss",
+        "The terms of a training loss with soft targets, their sum: hard (solid) on the labels, soft "
+        "(dotted) on the soft targets. Below, validation subset accuracy. A dashed line marks the step "
+        "that soft targets start at, if not the first.",
+        "wide",
+    ),
     "sorted_scores": Plot(
         "Scores",
         "Sorted scores",

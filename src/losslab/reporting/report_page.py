@@ -111,7 +111,7 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
             definitions={**METRICS, **TERMS},
             lower_is_better=lower_is_better,
             interval=results.interval,
-            plots_by_topic=_plots_by_topic(),
+            plots_by_topic=_plots_by_topic(results.plots),
             corpus_plots=CORPUS_PLOTS,
             data=as_json(_page_data(results, corpus)),
             inline=inline,
@@ -133,10 +133,12 @@ def page_environment() -> Environment:
     )
 
 
-def _plots_by_topic() -> dict[str, dict[str, Plot]]:
+def _plots_by_topic(figures: Mapping[str, go.Figure]) -> dict[str, dict[str, Plot]]:
+    """What the page shows of ``figures``: those that have something to show."""
     topics: dict[str, dict[str, Plot]] = {}
     for name, plot in RESULT_PLOTS.items():
-        topics.setdefault(plot.topic, {})[name] = plot
+        if figures[name].data:
+            topics.setdefault(plot.topic, {})[name] = plot
     return topics
 
 
@@ -197,7 +199,7 @@ def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
         "groups": GROUP_COLOURS,
         "labels": labels.assign(label=labels["label"].map(literal)).to_dict("list"),
         "errors": {loss: error_tables(errors) for loss, errors in results.errors.items()},
-        "figures": {name: plot_as_json(plot) for name, plot in plots.items()},
+        "figures": {name: plot_as_json(plot) for name, plot in plots.items() if plot.data},
     }
 
 

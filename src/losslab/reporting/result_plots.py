@@ -1,7 +1,8 @@
 """Plots of results: scores by frequency group, ranks, similar labels.
 
 A plot whose rows are losses names them in ``layout.meta``, a trace that belongs to a loss in its
-own ``meta``: the page follows the losses a reader selects by it.
+own ``meta``: the page follows the losses a reader selects by it. Of ``role`` "member", a trace is in
+colour in any case.
 """
 
 from collections.abc import Collection, Sequence

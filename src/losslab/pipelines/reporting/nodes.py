@@ -31,6 +31,7 @@ from losslab.reporting import (
     draw_cooccurrence,
     draw_document_lengths,
     draw_group_scores,
+    draw_hard_and_soft_loss,
     draw_label_scatter,
     draw_labels_per_document,
     draw_learning_curves,
@@ -171,13 +172,19 @@ def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
     return draw_group_scores(standings), draw_ranks(standings)
 
 
-def draw_trainings(training_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """Macro-F1 by epoch and by minute, and the losses themselves; baselines have no epochs."""
+def draw_trainings(
+    training_table: pd.DataFrame, recipe: Recipe
+) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
+    """Macro-F1 by epoch and by minute, the losses themselves, and their hard and soft part.
+
+    Baselines have no epochs.
+    """
     trained = training_table[training_table["epoch"].notna()]
     return (
         draw_learning_curves(trained),
         draw_learning_time(trained),
         draw_training_curves(trained),
+        draw_hard_and_soft_loss(trained, recipe.training.soft_targets_from_step),
     )
 
 

@@ -112,8 +112,13 @@ def _figure_nodes() -> list[Node]:
         ),
         Node(
             nodes.draw_trainings,
-            "training_table",
-            ["learning_curves_figure", "learning_time_figure", "training_curves_figure"],
+            ["training_table", "params:recipe"],
+            [
+                "learning_curves_figure",
+                "learning_time_figure",
+                "training_curves_figure",
+                "hard_and_soft_loss_figure",
+            ],
             name="draw_trainings",
         ),
         Node(
