@@ -219,6 +219,23 @@ def test_few_losses_of_a_figure_are_in_colours_of_their_own_ticked_or_not(opened
         assert opened.execute_script(told)
 
 
+def test_single_documents_are_shown_of_the_loss_that_is_chosen(opened):
+    draw_everything(opened)
+    lines = "return document.getElementById('example_scores').data.map(t => [t.name, t.y[0]])"
+    select = "#one-example_scores"
+    assert (
+        opened.execute_script("return document.querySelector(arguments[0]).value", select) == "bce"
+    )
+    first = opened.execute_script(lines)
+    assert [name.partition(":")[0] for name, _ in first][:2] == ["documents", "upper quartile"]
+    opened.execute_script(
+        "const box = document.querySelector(arguments[0]); box.value = 'focal';"
+        "box.dispatchEvent(new Event('change'))",
+        select,
+    )
+    assert opened.execute_script(lines) != first
+
+
 def test_figures_follow_the_losses_that_are_ticked(opened):
     draw_everything(opened)
     first = {*ALL[:-6:-1], "bce"}

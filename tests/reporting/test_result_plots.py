@@ -1,4 +1,3 @@
-    assert (list(knee.x), list(knee.y)) == ([0, place + 1] * 2)[:0] or True
 """What data each plot of results shows."""
 
 import numpy as np
@@ -13,6 +12,7 @@ from losslab.reporting import (
     RESULT_PLOTS,
     build_standings,
     comparison_table,
+    draw_example_scores,
     draw_group_scores,
     draw_hard_and_soft_loss,
     draw_label_scatter,
@@ -153,6 +153,45 @@ def test_sorted_scores_show_median_and_quartiles_of_each_place(scored):
     assert list(band.y) == pytest.approx([*high, *low[::-1]], abs=1e-4)
 
 
+def test_a_line_per_document_shows_its_scores_in_falling_order(scored):
+    figure = draw_example_scores(curves_of(*scored))
+    lines = {trace.name.partition(":")[0]: trace for trace in figure.data}
+    gaps = [place for place, y in enumerate(lines["documents"].y) if y is None]
+    assert len(gaps) == 25
+    first = np.sort(scored[1][0, 0])[::-1]
+    last = np.sort(scored[1][0, -1])[::-1]
+    assert list(lines["documents"].y[: gaps[0]]) == pytest.approx(first, abs=1e-3)
+    assert list(lines["documents"].y[gaps[-2] + 1 : gaps[-1]]) == pytest.approx(last, abs=1e-3)
+    ranked = np.sort(scored[1].reshape(-1, len(LABELS)), axis=1)[:, ::-1]
+    for name, share in {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}.items():
+        assert list(lines[name].y) == pytest.approx(np.quantile(ranked, share, axis=0), abs=1e-4)
+
+
+def test_knee_is_where_the_median_is_farthest_from_the_line_through_its_ends():
+    falling = np.array([0.95, 0.9, 0.3, 0.2, 0.15, 0.1])
+    curves = curves_of(np.eye(6)[:4] > 0, np.tile(falling, (2, 4, 1)))
+    ends = np.array([5.0, falling[-1] - falling[0]])
+    away = [ends[0] * (y - falling[0]) - ends[1] * place for place, y in enumerate(falling)]
+    (knee,) = draw_example_scores(curves).data[-1:]
+    place = int(np.argmin(away))
+    assert list(knee.x) == [0, place + 1, place + 1]
+    assert list(knee.y) == [falling[place], falling[place], 0]
+
+
+def test_a_straight_or_arched_curve_has_no_knee():
+    for flat in (np.linspace(1, 0, 6), np.array([1.0, 0.99, 0.9, 0.7, 0.4, 0.0]), np.ones(6)):
+        curves = curves_of(np.eye(6)[:4] > 0, np.tile(flat, (2, 4, 1)))
+        assert "knee" not in set(curves["curve"])
+        assert len(draw_example_scores(curves).data) == 4
+
+
+def test_single_documents_are_shown_of_one_loss_at_a_time(scored):
+    curves = curves_of(*scored)
+    figure = draw_example_scores(pd.concat([curves, curves.assign(loss="db")]))
+    assert {t.meta["loss"] for t in figure.data if t.visible} == {"bce"}
+    assert {t.meta["loss"] for t in figure.data if not t.visible} == {"db"}
+
+
 def test_reliability_compares_scores_with_shares_and_tells_the_calibration_error(scored):
     truth, scores = scored
     (line,) = draw_reliability(curves_of(truth, scores)).data
@@ -170,6 +209,7 @@ def test_only_probabilities_have_a_calibration_and_a_scale(scored):
     curves = curves_of(*scored, probability=False)
     assert not draw_reliability(curves).data
     assert not draw_sorted_scores(curves).data
+    assert not draw_example_scores(curves).data
     assert len(draw_precision_recall(curves).data) == 2
 
 

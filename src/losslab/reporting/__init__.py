@@ -19,6 +19,7 @@ from losslab.reporting.plots import CORPUS_PLOTS, PLOTS, RESULT_PLOTS, loss_colo
 from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, render_page
 from losslab.reporting.result_plots import draw_group_scores, draw_ranks, draw_similar_labels
 from losslab.reporting.score_plots import (
+    draw_example_scores,
     draw_label_scatter,
     draw_precision_recall,
     draw_reliability,
@@ -45,6 +46,7 @@ __all__ = [
     "comparison_table",
     "draw_cooccurrence",
     "draw_document_lengths",
+    "draw_example_scores",
     "draw_fold_scores",
     "draw_group_scores",
     "draw_hard_and_soft_loss",

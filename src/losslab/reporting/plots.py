@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plot:
-    """Title, caption and size of a plot on the page; ``topic`` is the heading it stands under."""
+    """Title, caption and size of a plot on the page; ``topic`` is the heading it stands under.
+
+    ``one_loss``: it shows one loss at a time, which the reader chooses.
+    """
 
     topic: str
     title: str
     caption: str
     size: str = ""
+    one_loss: bool = False
 
 
 RESULT_PLOTS = {
@@ -74,6 +78,13 @@ RESULT_PLOTS = {
         "Sorted scores",
         "Score by rank within a document: median and quartiles over documents. A steep drop makes "
         "the threshold easy.",
+    ),
+    "example_scores": Plot(
+        "Scores",
+        "Sorted scores, document by document",
+        "A grey line per document, with median and quartiles over all. The dotted line marks the "
+        "median's knee, which tells a threshold by eye.",
+        one_loss=True,
     ),
     "reliability": Plot(
         "Scores",

@@ -30,6 +30,7 @@ from losslab.reporting import (
     comparison_table,
     draw_cooccurrence,
     draw_document_lengths,
+    draw_example_scores,
     draw_group_scores,
     draw_hard_and_soft_loss,
     draw_label_scatter,
@@ -188,10 +189,11 @@ def draw_trainings(
     )
 
 
-def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """Sorted scores, reliability, precision and recall."""
+def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
+    """Sorted scores, also of single documents, reliability, precision and recall."""
     return (
         draw_sorted_scores(score_table),
+        draw_example_scores(score_table),
         draw_reliability(score_table),
         draw_precision_recall(score_table),
     )

@@ -124,7 +124,12 @@ def _figure_nodes() -> list[Node]:
         Node(
             nodes.draw_scores,
             "score_table",
-            ["sorted_scores_figure", "reliability_figure", "precision_recall_figure"],
+            [
+                "sorted_scores_figure",
+                "example_scores_figure",
+                "reliability_figure",
+                "precision_recall_figure",
+            ],
             name="draw_scores",
         ),
         Node(
