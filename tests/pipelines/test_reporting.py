@@ -116,7 +116,7 @@ def test_labels_are_compared_between_the_reference_and_the_best_other_loss(
     no_groups = FrequencyGroupSettings(head_min=None, tail_max=None)
     _, table = compute_label_statistics(label_matrix, LABELS, make_splits(), no_groups)
     alone = sparse.csr_array(np.eye(4, dtype=np.int8))
-    scores, scatter, _ = nodes.compare_labels(results, table, LABELS, alone, comparison, REPORT)
+    scores, scatter, *_ = nodes.compare_labels(results, table, LABELS, alone, comparison, REPORT)
     assert sorted(scores["label"]) == LABELS
     shown = scatter.to_json()
     assert "bce" in shown

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.evaluation import compute_score_curves
+from losslab.evaluation import compute_score_curves, tabulate_posterior
 from losslab.losses import LOSSES
 from losslab.reporting import (
     CorpusPart,
@@ -19,6 +19,7 @@ from losslab.reporting import (
     draw_learning_curves,
     draw_learning_time,
     draw_long_tail,
+    draw_posteriors,
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
@@ -35,7 +36,7 @@ from losslab.reporting.comparison import CONVENTIONS
 from losslab.reporting.definitions import COLUMNS, OWN_METRICS
 
 LABELS = [f"label {number}" for number in range(6)]
-SPECIAL = ("kwls",)
+SPECIAL = ("kwls", "sbayes_f1")
 """Losses with a plot of their own."""
 TABLE = pd.DataFrame(
     {
@@ -136,9 +137,25 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "similar_labels": draw_similar_labels(
             labels, losses, np.ones((len(labels), 1)), losses[:1]
         ),
+        "posteriors": draw_posteriors(
+            {name: posterior() for name in losses if LOSSES[name].sampled}, label_table()
+        ),
     }
     facts = loss_facts(training, tables)
     return {"facts": facts, "label_scores": labels, "plots": plots}
+
+
+def posterior() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    draws = {"beta": np.exp(random.normal(size=(9, 6))), "eta": random.normal(size=(9, 6))}
+    table = label_table()
+    return tabulate_posterior(
+        draws,
+        {"beta": "lognormal", "eta": "normal"},
+        labels=table["label"],
+        frequencies=table["train"],
+        confidence=0.95,
+    )
 
 
 def rules(value: float) -> dict:

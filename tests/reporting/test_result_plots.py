@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from report_parts import LABELS, draw_all, history, label_table, result, soft_history
+from report_parts import LABELS, draw_all, history, label_table, posterior, result, soft_history
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from losslab.evaluation import analyse_errors, compute_score_curves
+from losslab.evaluation import analyse_errors, compute_score_curves, tabulate_posterior
 from losslab.reporting import (
     RESULT_PLOTS,
     build_standings,
@@ -18,6 +18,7 @@ from losslab.reporting import (
     draw_label_scatter,
     draw_learning_curves,
     draw_learning_time,
+    draw_posteriors,
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
@@ -256,6 +257,45 @@ def test_scatter_shows_each_labels_f1_with_both_losses(scored):
     assert set(points) == set(LABELS)
     for name, point in points.items():
         assert point == pytest.approx(tuple(expected.loc[name, ["bce", "db"]]), abs=1e-4)
+
+
+def test_posteriors_show_median_and_interval_by_label_over_the_prior():
+    table = posterior()
+    figure = draw_posteriors({"sbayes_f1": table}, label_table())
+    assert (figure.layout.yaxis.type, figure.layout.yaxis2.type) == ("log", "linear")
+    for parameter, axis in (("beta", "y"), ("eta", "y2")):
+        prior, *groups = [trace for trace in figure.data if trace.yaxis == axis]
+        rows = table[table["parameter"] == parameter].set_index("label")
+        assert list(prior.x[:6]) == LABELS  # which fall in frequency
+        assert {*prior.y} == {*rows["prior_low"].round(4), *rows["prior_high"].round(4)}
+        assert [trace.name for trace in groups] == ["head", "medium", "tail"]
+        for trace in groups:
+            own = rows.loc[list(trace.x)]
+            assert list(trace.y) == pytest.approx(own["median"], abs=1e-4)
+            above, below = trace.error_y.array, trace.error_y.arrayminus
+            assert trace.y + np.array(above) == pytest.approx(own["high"].to_numpy(), abs=2e-4)
+            assert trace.y - np.array(below) == pytest.approx(own["low"].to_numpy(), abs=2e-4)
+
+
+def test_posteriors_of_many_labels_show_some_of_each_frequency():
+    labels = [f"label {place}" for place in range(500)]
+    frequencies = list(range(500, 0, -1))
+    table = tabulate_posterior(
+        {"eta": np.zeros((2, 500))},
+        {"eta": "normal"},
+        labels=labels,
+        frequencies=frequencies,
+        confidence=0.9,
+    )
+    groups = pd.DataFrame({"label": labels, "group": "head"})
+    shown = draw_posteriors({"sbayes_f1": table}, groups).data[1].customdata
+    assert 50 <= len(shown) <= 60
+    assert (shown[0], shown[-1]) == (500, min(shown))
+    assert min(shown) <= 9
+
+
+def test_without_a_loss_that_samples_there_is_no_posterior_to_show():
+    assert not draw_posteriors({}, label_table()).data
 
 
 def test_every_result_plot_of_the_table_can_be_drawn_and_has_a_title(standings):

@@ -40,6 +40,7 @@ from losslab.evaluation.disagreements import tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors
 from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
+from losslab.evaluation.posterior import tabulate_posterior
 from losslab.evaluation.predictions import Predictions, predict, predict_labels
 from losslab.evaluation.results import evaluate_loss, own_results, summarise_seeds
 from losslab.evaluation.score_curves import calibration_error, compute_score_curves
@@ -98,6 +99,7 @@ __all__ = [
     "summarise_trainings",
     "tabulate_disagreements",
     "tabulate_folds",
+    "tabulate_posterior",
     "threshold_grid",
     "training_facts",
     "trivial_metrics",

@@ -17,7 +17,12 @@ from losslab.reporting.cross_validation_page import draw_fold_scores, folds_to_m
 from losslab.reporting.page_sections import loss_facts, tabulate_rules
 from losslab.reporting.plots import CORPUS_PLOTS, PLOTS, RESULT_PLOTS, loss_colour
 from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, render_page
-from losslab.reporting.result_plots import draw_group_scores, draw_ranks, draw_similar_labels
+from losslab.reporting.result_plots import (
+    draw_group_scores,
+    draw_posteriors,
+    draw_ranks,
+    draw_similar_labels,
+)
 from losslab.reporting.score_plots import (
     draw_example_scores,
     draw_label_scatter,
@@ -55,6 +60,7 @@ __all__ = [
     "draw_learning_curves",
     "draw_learning_time",
     "draw_long_tail",
+    "draw_posteriors",
     "draw_precision_recall",
     "draw_ranks",
     "draw_reliability",

@@ -52,6 +52,14 @@ RESULT_PLOTS = {
         "of a document more leniently.",
         "wide",
     ),
+    "posteriors": Plot(
+        "By label",
+        "Posterior by label",
+        "What the loss has sampled for each label: median and interval of the later half of its "
+        "chain, all seeds. Grey: the prior; an interval as wide as it has learned nothing of the label.",
+        "wide",
+        one_loss=True,
+    ),
     "learning_time": Plot(
         "Training", "Learning curve by time", "Best validation macro-F1 so far, by training time."
     ),

@@ -38,6 +38,7 @@ from losslab.reporting import (
     draw_learning_curves,
     draw_learning_time,
     draw_long_tail,
+    draw_posteriors,
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
@@ -56,7 +57,7 @@ from losslab.reporting import (
 LENIENT = ("mask_label", "mask_element", "kwls")
 """Losses that treat similar labels leniently; their papers show single labels and documents."""
 Results = dict[str, dict[str, Any] | Failure]
-"""By loss: metrics, resamples, history, score curves, errors, predictions; or why it failed."""
+"""By loss: metrics, resamples, history and all else that ``collect_results`` has; or why it failed."""
 
 
 def list_failures(results: Results) -> dict[str, str]:
@@ -117,18 +118,21 @@ def compare_labels(
     label_groups: sparse.csr_array,
     comparison: pd.DataFrame,
     report: ReportSettings,
-) -> tuple[pd.DataFrame, go.Figure, go.Figure]:
-    """F1 by label and loss; the reference against the best other loss; similar labels."""
+) -> tuple[pd.DataFrame, go.Figure, go.Figure, go.Figure]:
+    """F1 by label and loss; the reference against the best other loss; similar labels; posteriors."""
     scores = tabulate_label_scores(_each("errors", results), label_table, label_space)
     reference = _reference(results, report)
     others = {reference, *incomparable_losses(comparison), *BASELINES}
     best = next((loss for loss in comparison["loss"] if loss not in others), reference)
     ordered = scores.set_index("label").loc[label_space].reset_index()
     first = {reference, *LENIENT}
+    sampled = _each("posterior", results)
+    posteriors = {loss: table for loss, table in sampled.items() if table is not None}
     return (
         scores,
         draw_label_scatter(scores, reference, best),
         draw_similar_labels(ordered, comparison["loss"].tolist(), label_groups, first),
+        draw_posteriors(posteriors, label_table),
     )
 
 

@@ -142,7 +142,12 @@ def _figure_nodes() -> list[Node]:
                 "comparison",
                 "params:report",
             ],
-            ["label_scores", "label_scatter_figure", "similar_labels_figure"],
+            [
+                "label_scores",
+                "label_scatter_figure",
+                "similar_labels_figure",
+                "posteriors_figure",
+            ],
             name="compare_labels",
         ),
     ]
