@@ -125,7 +125,7 @@ def test_labels_are_compared_between_the_reference_and_the_best_other_loss(
 
 def test_disagreements_are_documents_one_loss_gets_right_alone(results, evaluated, label_matrix):
     splits = make_splits()
-    table = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
+    table, _ = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
     test = (splits["split"] == "test").to_numpy()
     truth = label_matrix[test].toarray()
     right = {
@@ -134,6 +134,18 @@ def test_disagreements_are_documents_one_loss_gets_right_alone(results, evaluate
     }
     expected = splits["id"][test][right["bce"] != right["db"]]
     assert set(table["id"]) == set(expected)
+
+
+def test_cases_are_of_the_reference_and_the_mask_losses(results, evaluated, label_matrix):
+    splits, masked = make_splits(), {"mask_label": results["db"], "db": results["db"]}
+    both = {"bce": results["bce"], **masked}
+    _, cases = nodes.list_disagreements(both, splits, label_matrix, LABELS, REPORT)
+    assert cases["losses"] == ["bce", "mask_label"]
+    first, second = (evaluated[loss].predictions.of("test", "tuned", "1") for loss in ("bce", "db"))
+    assert cases["differ"] == int((first != second).sum(axis=1).astype(bool).sum()) > 0
+    assert cases["documents"] == 30
+    _, none = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
+    assert (none["losses"], none["cases"]) == (["bce"], [])
 
 
 def test_corpus_figures_are_those_of_the_splits(label_matrix):

@@ -209,6 +209,7 @@ def page(
     uncertainty=None,
     mistakes=None,
     differs=None,
+    cases=None,
     **run,
 ) -> str:
     comparison = mark(comparison_table(metrics), differs or {})
@@ -220,6 +221,7 @@ def page(
         reference=reference,
         rules=tabulate_rules(metrics),
         errors=mistakes or {},
+        cases=cases or {},
         **draw_all(list(metrics), standings),
     )
     known = {"dataset": "cwe", "recipe": "probe", "statistics": STATISTICS}

@@ -36,7 +36,7 @@ from losslab.evaluation.decision_rules import (
     fit_k,
     fit_label_thresholds,
 )
-from losslab.evaluation.disagreements import tabulate_disagreements
+from losslab.evaluation.disagreements import find_cases, tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors
 from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
@@ -74,6 +74,7 @@ __all__ = [
     "describe_training",
     "evaluate_loss",
     "falls_steadily",
+    "find_cases",
     "find_mismatches",
     "fingerprint",
     "fit_decision_rules",

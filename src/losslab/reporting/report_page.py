@@ -68,6 +68,7 @@ class ResultPart:
         interval: what the intervals of the standings are.
         rules: metrics by decision rule, see ``tabulate_rules``.
         errors: error analyses by loss, see ``analyse_errors``.
+        cases: documents that some losses predict differently, see ``find_cases``.
     """
 
     comparison: pd.DataFrame
@@ -79,6 +80,7 @@ class ResultPart:
     interval: str = "mean ± standard deviation over seeds"
     rules: pd.DataFrame | None = None
     errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    cases: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,7 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
             run=run,
             corpus=corpus,
             results=results,
+            cases=results.cases if results.cases.get("cases") else None,
             **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
             columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
             shown=SHOWN_COLUMNS,

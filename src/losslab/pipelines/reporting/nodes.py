@@ -15,6 +15,7 @@ from losslab.data.split import split_rows
 from losslab.errors import Failure
 from losslab.evaluation import (
     compare_with_reference,
+    find_cases,
     find_mismatches,
     refuse_mismatches,
     refuse_other_data,
@@ -54,8 +55,10 @@ from losslab.reporting import (
     untested_losses,
 )
 
-LENIENT = ("mask_label", "mask_element", "kwls")
-"""Losses that treat similar labels leniently; their papers show single labels and documents."""
+MASK = ("mask_label", "mask_element")
+"""Losses whose paper shows single documents beside the baseline."""
+LENIENT = (*MASK, "kwls")
+"""Losses that treat similar labels leniently."""
 Results = dict[str, dict[str, Any] | Failure]
 """By loss: metrics, resamples, history and all else that ``collect_results`` has; or why it failed."""
 
@@ -142,15 +145,20 @@ def list_disagreements(
     label_matrix: sparse.csr_array,
     label_space: list[str],
     report: ReportSettings,
-) -> pd.DataFrame:
-    """Test documents that one loss gets exactly right and the reference does not, or vice versa."""
-    rows = split_rows(splits, "test")
-    return tabulate_disagreements(
-        splits.iloc[rows],
-        label_matrix[rows],
-        _each("predictions", results),
-        reference=_reference(results, report),
-        labels=label_space,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Test documents that one loss gets exactly right and the reference does not, or vice versa;
+    cases that the reference and the mask losses predict differently."""
+    rows, reference = split_rows(splits, "test"), _reference(results, report)
+    documents, truth = splits.iloc[rows], label_matrix[rows]
+    predictions = _each("predictions", results)
+    shown = [loss for loss in dict.fromkeys([reference, *MASK]) if loss in predictions]
+    return (
+        tabulate_disagreements(
+            documents, truth, predictions, reference=reference, labels=label_space
+        ),
+        find_cases(
+            documents, truth, {loss: predictions[loss] for loss in shown}, labels=label_space
+        ),
     )
 
 
@@ -216,6 +224,7 @@ def render_report(
     training_table: pd.DataFrame,
     score_table: pd.DataFrame,
     label_scores: pd.DataFrame,
+    cases: dict[str, Any],
     label_statistics: dict[str, Any],
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
@@ -238,6 +247,7 @@ def render_report(
         f"{report.confidence:.0%} bootstrap interval over test documents",
         rule_table,
         _each("errors", results),
+        cases,
     )
     corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
     about_run = RunPart(

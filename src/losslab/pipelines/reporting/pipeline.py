@@ -85,7 +85,7 @@ def _table_nodes() -> list[Node]:
         Node(
             nodes.list_disagreements,
             ["results", "splits", "label_matrix", "label_space", "params:report"],
-            "disagreements",
+            ["disagreements", "cases"],
             name="list_disagreements",
         ),
     ]
@@ -171,6 +171,7 @@ def _page_nodes() -> list[Node]:
                 "training_table": "training_table",
                 "score_table": "score_table",
                 "label_scores": "label_scores",
+                "cases": "cases",
                 "label_statistics": "label_statistics",
                 "corpus_table": "corpus_table",
                 "corpus_summary": "corpus_summary",
