@@ -135,8 +135,7 @@ def test_hard_and_soft_loss_stand_over_accuracy_by_step():
     assert list(hard.y) == [1.0, 0.5, 0.2, 0.1, 0.1]
     assert list(soft.y) == [0, 0, 1e-6, 1e-6, 1e-6]
     assert list(accuracy.y) == [0.1, 0.2, 0.2, 0.3, 0.4]
-    assert (hard.yaxis, soft.yaxis, accuracy.yaxis) == ("y", "y", "y2")
-    assert figure.layout.yaxis.type == "log"
+    assert (hard.yaxis, soft.yaxis, accuracy.yaxis) == ("y", "y2", "y3")
     assert {line.x0 for line in figure.layout.shapes} == {40}
 
 

@@ -76,9 +76,8 @@ RESULT_PLOTS = {
     "hard_and_soft_loss": Plot(
         "Training",
         "Hard and soft loss",
-        "The terms of a training loss with soft targets, their sum: hard (solid) on the labels, soft "
-        "(dotted) on the soft targets. Below, validation subset accuracy. A dashed line marks the step "
-        "that soft targets start at, if not the first.",
+        "The two terms of a training loss with soft targets, and validation subset accuracy. A dashed "
+        "line marks the step that soft targets start at, if not the first.",
         "wide",
     ),
     "sorted_scores": Plot(

@@ -101,28 +101,26 @@ def draw_training_curves(curves: pd.DataFrame) -> go.Figure:
 
 
 def draw_hard_and_soft_loss(curves: pd.DataFrame, from_step: int = 0) -> go.Figure:
-    """Both terms of a training loss with soft targets by step; below, subset accuracy (KWLS, Figure 2).
+    """Both terms of a training loss with soft targets, and subset accuracy, by step (KWLS, Figure 2).
 
-    The losses' axis is logarithmic: before ``from_step``, where a dashed line stands, there is no
-    soft loss.
+    A dashed line stands at ``from_step``, before which the soft loss is 0.
     """
-    figure = make_subplots(rows=2, shared_xaxes=True, vertical_spacing=0.06, row_heights=[0.6, 0.4])
-    rows = curves[curves["train_soft_loss"].notna()]
-    for column, row in (
-        ("train_hard_loss", 1),
-        ("train_soft_loss", 1),
-        ("validation_subset_accuracy", 2),
-    ):
-        lines = _lines(rows, "train_steps", column, decimals=9, role="member")
-        is_first, dash = column == "train_hard_loss", "dot" if "soft" in column else "solid"
-        lines.update_traces(showlegend=is_first, line_dash=dash)
+    panels = {
+        "hard loss": "train_hard_loss",
+        "soft loss": "train_soft_loss",
+        "accuracy": "validation_subset_accuracy",
+    }
+    figure = make_subplots(rows=len(panels), shared_xaxes=True, vertical_spacing=0.05)
+    shown = curves[curves["train_soft_loss"].notna()]
+    for row, (title, column) in enumerate(panels.items(), start=1):
+        lines = _lines(shown, "train_steps", column, decimals=9, role="member")
+        lines.update_traces(showlegend=row == 1, line_dash="solid")
         figure.add_traces(lines.data, rows=row, cols=1)
-    if from_step and len(rows):
+        figure.update_yaxes(title=title, rangemode="tozero", row=row)
+    if from_step and len(shown):
         figure.add_vline(from_step, line={"dash": "dash", "color": "#98a2b3", "width": 1})
-    figure.update_yaxes(title="training loss", type="log", exponentformat="power", row=1)
-    figure.update_yaxes(title="subset accuracy", rangemode="tozero", row=2)
-    figure.update_xaxes(title="training step", row=2)
-    return apply_layout(figure, "Hard loss (solid) and soft loss (dotted), subset accuracy")
+    figure.update_xaxes(title="training step", row=len(panels))
+    return apply_layout(figure, "Hard loss, soft loss and validation accuracy")
 
 
 def _lines(curves: pd.DataFrame, x: str, y: str, *, decimals: int = 4, **meta: str) -> go.Figure:
