@@ -84,6 +84,14 @@ def test_each_loss_is_a_pipeline_that_needs_raw_files_and_parameters_only(pipeli
     assert f"{namespace(loss)}_predictions" in pipeline.datasets()
 
 
+@pytest.mark.parametrize("loss", ["sbayes_f1", "db"])
+def test_a_loss_that_samples_has_its_posterior_in_its_pipeline_and_the_report(loss):
+    made = f"{namespace(loss)}_posterior"
+    pipelines = create_registry("multi", [loss])
+    assert (made in pipelines[namespace(loss)].outputs()) == (loss == "sbayes_f1")
+    assert (made in pipelines["report"].inputs()) == (loss == "sbayes_f1")
+
+
 @pytest.mark.parametrize("baseline", BASELINES)
 def test_each_baseline_is_a_pipeline_that_needs_neither_an_encoder_nor_a_training(baseline):
     pipeline = create_registry("multi")[namespace(baseline)]

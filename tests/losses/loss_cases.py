@@ -31,6 +31,7 @@ VARIANTS = [
     ("soft_f1", {"average": "micro"}),
     ("soft_f1", {"average": "present", "f_beta": 2.0}),
     ("sigmoid_f1", {"input": "probability", "beta": 10.0, "eta": -0.5}),
+    ("sbayes_f1", {"draw_per": "document"}),
     ("ce_count", {"per_label": False}),
     ("mask_element", {"protect_gold": False}),
     ("kwls", {"task": "single"}),
@@ -42,6 +43,7 @@ DRAWING = [  # losses that draw in training mode, so often that a few steps tell
     ("mask_label", {"alpha": 0.5}),
     ("mask_element", {"alpha": 0.5}),
     ("sbayes_f1", {}),
+    ("sbayes_f1", {"draw_per": "document"}),
 ]
 
 

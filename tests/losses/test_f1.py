@@ -1,6 +1,6 @@
 import math
 import warnings
-from itertools import chain
+from itertools import chain, pairwise
 
 import pytest
 import torch
@@ -173,6 +173,63 @@ def test_sbayes_f1_predicts_by_the_mean_of_late_places():
     logits, _ = draw_batch(dtype=torch.float32)
     expected = torch.sigmoid(log_beta.exp() * (logits + eta))
     torch.testing.assert_close(loss.eval().scores(logits), expected)
+
+
+@quiet
+@pytest.mark.parametrize("steps", [1, 2, 5, 37, 200, 700])
+def test_sbayes_f1_keeps_states_of_the_later_half_of_its_chain(steps):
+    torch.manual_seed(0)
+    loss, places = build("sbayes_f1", {"step_size": 0.1}), []
+    for step in range(steps):
+        loss(*draw_batch(dtype=torch.float32, seed=step % 7))
+        places.append(loss.chain.clone())
+    kept = loss.posterior()
+    states = torch.stack([kept["beta"].log(), kept["eta"]], dim=1)
+    later = torch.stack(places[-int(loss.counts.sum()) :])
+    at = [int((later - state).abs().sum(dim=(1, 2)).argmin()) for state in states]
+    torch.testing.assert_close(later[at], states)
+    assert at == sorted(set(at))
+    assert len(at) >= min(len(later), 64)
+    gaps = [b - a for a, b in pairwise([-1, *at, len(later)])]
+    assert max(gaps) <= max(1, len(later) // 16)
+
+
+@quiet
+def test_sbayes_f1_drawing_by_batch_takes_the_newest_state_and_by_document_any_kept_one():
+    torch.manual_seed(0)
+    logits, targets = draw_batch(rows=400, dtype=torch.float32)
+    by_document, by_batch = (
+        build("sbayes_f1", {"draw_per": per, "step_size": 0.1}) for per in ("document", "batch")
+    )
+    for loss in (by_document, by_batch):
+        for step in range(50):
+            loss(*draw_batch(dtype=torch.float32, seed=step))
+    newest, kept = by_document.chain.clone(), by_document.posterior()
+    seen = []
+    by_document.decisions = lambda z, context: seen.append(context) or torch.sigmoid(z)
+    by_document(logits, targets)
+    for name, draws in kept.items():
+        assert seen[0][name].shape == (400, 6)
+        drawn = torch.unique(seen[0][name], dim=0)
+        assert len(drawn) == len(draws)
+        assert {tuple(row) for row in drawn.tolist()} == {tuple(row) for row in draws.tolist()}
+    assert not torch.equal(newest, by_document.chain)
+    state = by_batch.chain.clone()
+    value = by_batch(logits, targets)
+    decisions = torch.sigmoid(state[0].exp() * (logits + state[1]))
+    torch.testing.assert_close(value, soft_f1(decisions, targets))
+
+
+@quiet
+def test_sbayes_f1_predicts_alike_whatever_it_draws_per():
+    logits, _ = draw_batch(dtype=torch.float32)
+    by_document, by_batch = (build("sbayes_f1", {"draw_per": per}) for per in ("document", "batch"))
+    for step in range(9):
+        by_document(*draw_batch(dtype=torch.float32, seed=step))
+    by_batch.load_state_dict(by_document.state_dict())
+    scores = by_document.eval().scores(logits)
+    assert torch.equal(scores, by_document.scores(logits))
+    assert torch.equal(scores, by_batch.eval().scores(logits))
 
 
 @quiet

@@ -98,7 +98,7 @@ def test_state_is_parameters_buffers_and_the_stream(name):
         "tlpr": {"move"},
         "sad_f1": {"epoch"},
         "ce_tencent": {"with_positive", "without"},
-        "sbayes_f1": {"chain", "sums", "counts"},
+        "sbayes_f1": {"chain", "sums", "counts", "kept"},
     }.get(name, set())
     stream = {"_extra_state"} if name in drawing else set()
     assert set(build(name).state_dict()) == extra | stream

@@ -107,6 +107,18 @@ def test_scores_are_probabilities_where_the_row_says_so(name):
 
 
 @every_loss
+def test_posterior_has_draws_of_what_is_sampled_for_each_label(name):
+    loss = build(name)
+    loss(
+        *draw_batch(),
+        {key: draw_context()[key] for key in ("mask", "second_logits", "soft_targets")},
+    )
+    draws = loss.posterior()
+    assert set(draws) == set(LOSSES[name].sampled)
+    assert all(values.ndim == 2 and values.shape[1] == 6 for values in draws.values())
+
+
+@every_loss
 def test_losses_that_are_no_mean_over_documents_are_batchwise(name):
     """Documents of the same labels: what a loss counts of a batch's labels is the same for each."""
     logits, targets = draw_batch()

@@ -51,6 +51,26 @@ def test_smoothing_is_its_equation(batch, alpha, task, auxiliary, name):
     assert value.item() == pytest.approx(slow, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_hard_and_soft_loss_add_up_to_the_value_of_a_training_step(name):
+    logits, targets = draw_batch()
+    soft = draw_context()["soft_targets"]
+    loss = build_loss(name, alpha=2.0)
+    value = loss(logits.requires_grad_(), targets, {"soft_targets": soft})
+    hard = mean(
+        sum(slow_bce(z, y) for z, y in zip(row, carried, strict=True))
+        for row, carried in zip(logits.tolist(), targets.tolist(), strict=True)
+    )
+    assert loss.parts["hard_loss"].item() == pytest.approx(hard / 18)
+    assert sum(loss.parts.values()).item() == pytest.approx(value.item())
+    assert not any(part.requires_grad for part in loss.parts.values())
+    loss(logits, targets, {"soft_targets": None})
+    assert loss.parts["soft_loss"] == 0
+    before = dict(loss.parts)
+    loss.eval()(2 * logits, targets)
+    assert loss.parts == before
+
+
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(batch=batches(), soften=st.booleans())
 def test_ce_is_its_equation(batch, soften):

@@ -7,6 +7,7 @@ from sklearn.metrics import f1_score
 
 from losslab.data.fingerprint import fingerprint_data, hash_arrays
 from losslab.losses import LOSSES
+from losslab.parameters import BootstrapSettings
 from losslab.pipelines.evaluation import nodes
 
 from .small_data import SPLIT, make_data, make_splits, run_nodes
@@ -83,6 +84,28 @@ def test_metrics_record_options_conditions_and_seeds(done):
     assert conditions["data"] == fingerprint_data(make_splits(), done.label_matrix, list("abcd"))
     made_of = {"features": done.shared["features"], "model": done.model, "scores": done.scores}
     assert done.metrics["made_of"] == {name: hash_arrays(each) for name, each in made_of.items()}
+
+
+def test_posterior_pools_the_states_that_were_kept_of_all_seeds():
+    done = run_nodes(make_data(), "sbayes_f1")
+    shared = {name: done.shared[name] for name in ("loss", "recipe", "label_statistics", "task")}
+    bootstrap = BootstrapSettings(resamples=100, confidence=0.8, seed=0)
+    table = nodes.summarise_posterior(
+        **shared, model=done.model, label_space=list("abcd"), bootstrap=bootstrap
+    )
+    states = []
+    for seed in "12":
+        older, newer = done.model[f"seed_{seed}/loss.counts"]
+        kept = done.model[f"seed_{seed}/loss.kept"]
+        assert older + newer < 64  # so that every state is kept
+        states += [kept[0, :older], kept[1, :newer]]
+    log_beta, eta = np.concatenate(states).transpose(1, 0, 2)
+    for parameter, draws in {"beta": np.exp(log_beta), "eta": eta}.items():
+        rows = table[table["parameter"] == parameter]
+        assert rows["label"].tolist() == list("abcd")
+        assert rows["train"].tolist() == done.shared["label_statistics"]["frequencies"]
+        assert rows["low"].tolist() == pytest.approx(np.quantile(draws, 0.1, axis=0))
+        assert rows["median"].tolist() == pytest.approx(np.quantile(draws, 0.5, axis=0))
 
 
 def test_conditions_are_parameters_as_json():

@@ -116,7 +116,7 @@ def test_labels_are_compared_between_the_reference_and_the_best_other_loss(
     no_groups = FrequencyGroupSettings(head_min=None, tail_max=None)
     _, table = compute_label_statistics(label_matrix, LABELS, make_splits(), no_groups)
     alone = sparse.csr_array(np.eye(4, dtype=np.int8))
-    scores, scatter, _ = nodes.compare_labels(results, table, LABELS, alone, comparison, REPORT)
+    scores, scatter, *_ = nodes.compare_labels(results, table, LABELS, alone, comparison, REPORT)
     assert sorted(scores["label"]) == LABELS
     shown = scatter.to_json()
     assert "bce" in shown
@@ -125,7 +125,7 @@ def test_labels_are_compared_between_the_reference_and_the_best_other_loss(
 
 def test_disagreements_are_documents_one_loss_gets_right_alone(results, evaluated, label_matrix):
     splits = make_splits()
-    table = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
+    table, _ = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
     test = (splits["split"] == "test").to_numpy()
     truth = label_matrix[test].toarray()
     right = {
@@ -150,6 +150,18 @@ def test_confusions_are_those_of_all_seeds_of_losses_that_learned(
     table, _ = nodes.rank_confusions(results, *given, marked)
     assert table["documents"].sum() == results["bce"]["errors"]["confusions"]
     assert "db" not in table
+
+
+def test_cases_are_of_the_reference_and_the_mask_losses(results, evaluated, label_matrix):
+    splits, masked = make_splits(), {"mask_label": results["db"], "db": results["db"]}
+    both = {"bce": results["bce"], **masked}
+    _, cases = nodes.list_disagreements(both, splits, label_matrix, LABELS, REPORT)
+    assert cases["losses"] == ["bce", "mask_label"]
+    first, second = (evaluated[loss].predictions.of("test", "tuned", "1") for loss in ("bce", "db"))
+    assert cases["differ"] == int((first != second).sum(axis=1).astype(bool).sum()) > 0
+    assert cases["documents"] == 30
+    _, none = nodes.list_disagreements(results, splits, label_matrix, LABELS, REPORT)
+    assert (none["losses"], none["cases"]) == (["bce"], [])
 
 
 def test_corpus_figures_are_those_of_the_splits(label_matrix):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from losslab.evaluation import compute_score_curves
+from losslab.evaluation import compute_score_curves, tabulate_posterior
 from losslab.losses import LOSSES
 from losslab.reporting import (
     CorpusPart,
@@ -13,11 +13,14 @@ from losslab.reporting import (
     build_standings,
     comparison_table,
     draw_confusions,
+    draw_example_scores,
     draw_group_scores,
+    draw_hard_and_soft_loss,
     draw_label_scatter,
     draw_learning_curves,
     draw_learning_time,
     draw_long_tail,
+    draw_posteriors,
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
@@ -34,6 +37,8 @@ from losslab.reporting.comparison import CONVENTIONS
 from losslab.reporting.definitions import COLUMNS, OWN_METRICS
 
 LABELS = [f"label {number}" for number in range(6)]
+SPECIAL = ("kwls", "sbayes_f1")
+"""Losses with a plot of their own."""
 TABLE = pd.DataFrame(
     {
         "split": ["all", "train"],
@@ -95,6 +100,15 @@ def history(seed: int = 0, epochs: int = 5) -> pd.DataFrame:
     )
 
 
+def soft_history(from_step: int = 40) -> pd.DataFrame:
+    """Five epochs of twenty steps; the soft loss is 0 up to ``from_step``."""
+    rows = history().assign(train_hard_loss=[1.0, 0.5, 0.2, 0.1, 0.1])
+    return rows.assign(
+        train_soft_loss=np.where(rows["train_steps"] > from_step, 1e-6, 0.0),
+        validation_subset_accuracy=[0.1, 0.2, 0.2, 0.3, 0.4],
+    )
+
+
 def curves(seed: int = 0, *, probability: bool = True) -> pd.DataFrame:
     random = np.random.default_rng(seed)
     truth = sparse.csr_array(random.random((40, len(LABELS))) < 0.3)
@@ -114,7 +128,8 @@ def pooled(losses: list[str], names: list[str] | None = None) -> pd.DataFrame:
 
 def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
     """The plots of a page and the tables it needs besides."""
-    training = gather_histories({name: history(seed) for seed, name in enumerate(losses)})
+    histories = {name: history(seed) for seed, name in enumerate(losses)}
+    training = gather_histories(histories | {n: soft_history() for n in losses if n == "kwls"})
     tables = pd.concat(
         curves(seed, probability=LOSSES[name].decision == "probability").assign(loss=name)
         for seed, name in enumerate(losses)
@@ -128,7 +143,9 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "learning_curves": draw_learning_curves(training),
         "learning_time": draw_learning_time(training),
         "training_curves": draw_training_curves(training),
+        "hard_and_soft_loss": draw_hard_and_soft_loss(training),
         "sorted_scores": draw_sorted_scores(tables),
+        "example_scores": draw_example_scores(tables),
         "reliability": draw_reliability(tables),
         "precision_recall": draw_precision_recall(tables),
         "label_scatter": draw_label_scatter(labels, losses[0], losses[-1]),
@@ -136,9 +153,25 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
         "similar_labels": draw_similar_labels(
             labels, losses, np.ones((len(labels), 1)), losses[:1]
         ),
+        "posteriors": draw_posteriors(
+            {name: posterior() for name in losses if LOSSES[name].sampled}, label_table()
+        ),
     }
     facts = loss_facts(training, tables)
     return {"facts": facts, "label_scores": labels, "plots": plots}
+
+
+def posterior() -> pd.DataFrame:
+    random = np.random.default_rng(0)
+    draws = {"beta": np.exp(random.normal(size=(9, 6))), "eta": random.normal(size=(9, 6))}
+    table = label_table()
+    return tabulate_posterior(
+        draws,
+        {"beta": "lognormal", "eta": "normal"},
+        labels=table["label"],
+        frequencies=table["train"],
+        confidence=0.95,
+    )
 
 
 def rules(value: float) -> dict:
@@ -192,6 +225,7 @@ def page(
     uncertainty=None,
     mistakes=None,
     differs=None,
+    cases=None,
     **run,
 ) -> str:
     comparison = mark(comparison_table(metrics), differs or {})
@@ -204,6 +238,7 @@ def page(
         rules=tabulate_rules(metrics),
         errors=mistakes or {},
         confusions=pooled(list(metrics)) if mistakes else None,
+        cases=cases or {},
         **draw_all(list(metrics), standings),
     )
     known = {"dataset": "cwe", "recipe": "probe", "statistics": STATISTICS}

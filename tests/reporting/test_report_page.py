@@ -3,7 +3,7 @@ import re
 
 import pandas as pd
 import pytest
-from report_parts import TABLE, errors, label_table, mark, page, result, rules, sure_of
+from report_parts import SPECIAL, TABLE, errors, label_table, mark, page, result, rules, sure_of
 
 from losslab.reporting import (
     RESULT_PLOTS,
@@ -405,8 +405,65 @@ def test_page_gives_the_command_of_each_loss(metrics):
         assert f"kedro run --dataset=cwe --recipe=probe --pipelines={loss}_loss" in row
 
 
-def test_every_plot_has_a_place_on_the_page(metrics):
+HOSTILE = "<script>alert(1)</script> & <b>"
+
+
+def some_cases(**changed) -> dict:
+    case = {"id": "7", "text": HOSTILE, "gold": ["tin", "iron"]}
+    case["predicted"] = {"bce": ["gold", "tin"], "mask_label": ["tin", "iron"], "mask_element": []}
+    facts = {"losses": list(case["predicted"]), "documents": 1234, "differ": 56, "cases": [case]}
+    return facts | {"exact": {"bce": 11, "mask_label": 22, "mask_element": 3}} | changed
+
+
+def test_page_shows_cases_with_gold_labels_and_all_predictions_in_a_row(metrics):
+    html = page(metrics, cases=some_cases())
+    shown = section(html, "cases")
+    row = shown.split("<tbody>")[1].split("</tbody>")[0]
+    cells = re.findall(r"<td.*?</td>", row, flags=re.DOTALL)
+    assert [re.findall(r"<li(?: class=\"(\w+)\")?>(.*?)</li>", cell) for cell in cells[1:]] == [
+        [("", "tin"), ("", "iron")],
+        [("wrong", "✗ gold"), ("right", "tin")],
+        [("right", "tin"), ("right", "iron")],
+        [("none", "none")],
+    ]
+    heads = re.findall(r"<th [^>]*>(.*?)</th>", shown)
+    assert heads == ["document", "gold", "bce", "mask_label", "mask_element"]
+    assert "for 56 of 1,234 test documents" in shown
+    assert "bce 11, mask_label 22, mask_element 3" in shown
+    assert '<a href="#cases">Cases</a>' in html
+
+
+def test_text_and_labels_of_cases_are_escaped(metrics):
+    cases = some_cases()
+    everywhere = {loss: [HOSTILE] for loss in cases["losses"]}
+    cases["cases"][0] |= {"gold": [HOSTILE], "predicted": everywhere}
+    shown = section(page(metrics, cases=cases), "cases")
+    assert "<script" not in shown
+    assert shown.count("&lt;script&gt;") == 5
+
+
+def test_any_prediction_is_wrong_where_there_is_no_gold_label(metrics):
+    cases = some_cases()
+    cases["cases"][0]["gold"] = []
+    shown = section(page(metrics, cases=cases), "cases")
+    assert shown.count('<li class="wrong">✗') == 4
+    assert shown.count('<li class="none">none') == 2
+
+
+@pytest.mark.parametrize("cases", [None, some_cases(cases=[], differ=0)])
+def test_without_cases_there_is_neither_a_table_nor_a_link(metrics, cases):
+    assert '#cases"' not in page(metrics, cases=cases)
+    assert 'id="cases"' not in page(metrics, cases=cases)
+
+
+def test_plot_without_data_is_left_out(metrics):
     html = page(metrics)
+    assert "Hard and soft loss" not in html
+    assert '"hard_and_soft_loss"' not in html
+
+
+def test_every_plot_has_a_place_on_the_page(metrics):
+    html = page({**metrics, **{loss: result(0.3) for loss in SPECIAL}})
     for name, plot in RESULT_PLOTS.items():
         assert html.count(f'<div class="plot" id="{name}">') == 1
         assert plot.title in section(html, "figures")

@@ -205,6 +205,37 @@ def test_columns_can_be_shown_and_hidden(opened):
     assert not opened.execute_script(hidden)
 
 
+def test_few_losses_of_a_figure_are_in_colours_of_their_own_ticked_or_not(opened):
+    script = "return document.getElementById('hard_and_soft_loss').data.map(t => t.line.color)"
+    for losses in (["bce", "focal"], ["kwls", "focal"]):
+        opened.execute_script("choose(arguments[0])", losses)
+        draw_everything(opened)
+        colours = opened.execute_script(script)
+        assert len(colours) == 3
+        (own,) = set(colours)
+        focal = opened.execute_script("return colour(colourName('focal'))")
+        assert own not in (focal, opened.execute_script("return colour('--mute')"))
+        told = "return document.getElementById('missing-hard_and_soft_loss').hidden"
+        assert opened.execute_script(told)
+
+
+def test_single_documents_are_shown_of_the_loss_that_is_chosen(opened):
+    draw_everything(opened)
+    lines = "return document.getElementById('example_scores').data.map(t => [t.name, t.y[0]])"
+    select = "#one-example_scores"
+    assert (
+        opened.execute_script("return document.querySelector(arguments[0]).value", select) == "bce"
+    )
+    first = opened.execute_script(lines)
+    assert [name.partition(":")[0] for name, _ in first][:2] == ["documents", "upper quartile"]
+    opened.execute_script(
+        "const box = document.querySelector(arguments[0]); box.value = 'focal';"
+        "box.dispatchEvent(new Event('change'))",
+        select,
+    )
+    assert opened.execute_script(lines) != first
+
+
 def test_figures_follow_the_losses_that_are_ticked(opened):
     draw_everything(opened)
     first = {*ALL[:-6:-1], "bce"}

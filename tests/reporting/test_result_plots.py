@@ -3,20 +3,32 @@
 import numpy as np
 import pandas as pd
 import pytest
-from report_parts import LABELS, draw_all, history, label_table, pooled, result
+from report_parts import (
+    LABELS,
+    draw_all,
+    history,
+    label_table,
+    pooled,
+    posterior,
+    result,
+    soft_history,
+)
 from scipy import sparse
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from losslab.evaluation import analyse_errors, compute_score_curves
+from losslab.evaluation import analyse_errors, compute_score_curves, tabulate_posterior
 from losslab.reporting import (
     RESULT_PLOTS,
     build_standings,
     comparison_table,
     draw_confusions,
+    draw_example_scores,
     draw_group_scores,
+    draw_hard_and_soft_loss,
     draw_label_scatter,
     draw_learning_curves,
     draw_learning_time,
+    draw_posteriors,
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
@@ -125,12 +137,69 @@ def test_training_curves_start_at_one_solid_for_training_dotted_for_validation()
     assert {trace.meta["loss"] for trace in (solid, dotted)} == {"bce"}
 
 
+def test_hard_and_soft_loss_stand_over_accuracy_by_step():
+    table = gather_histories({"kwls": soft_history(from_step=40), "bce": history()})
+    figure = draw_hard_and_soft_loss(table, from_step=40)
+    hard, soft, accuracy = figure.data
+    assert list(hard.x) == list(soft.x) == list(accuracy.x) == [20, 40, 60, 80, 100]
+    assert list(hard.y) == [1.0, 0.5, 0.2, 0.1, 0.1]
+    assert list(soft.y) == [0, 0, 1e-6, 1e-6, 1e-6]
+    assert list(accuracy.y) == [0.1, 0.2, 0.2, 0.3, 0.4]
+    assert (hard.yaxis, soft.yaxis, accuracy.yaxis) == ("y", "y2", "y3")
+    assert {line.x0 for line in figure.layout.shapes} == {40}
+
+
+def test_without_soft_targets_there_is_no_soft_loss_to_show():
+    figure = draw_hard_and_soft_loss(gather_histories({"bce": history()}), from_step=40)
+    assert not figure.data
+    assert not figure.layout.shapes
+
+
 def test_sorted_scores_show_median_and_quartiles_of_each_place(scored):
     band, line = draw_sorted_scores(curves_of(*scored)).data
     ranked = np.sort(scored[1].reshape(-1, len(LABELS)), axis=1)[:, ::-1]
     assert list(line.y) == pytest.approx(np.median(ranked, axis=0), abs=1e-4)
     low, high = np.quantile(ranked, [0.25, 0.75], axis=0)
     assert list(band.y) == pytest.approx([*high, *low[::-1]], abs=1e-4)
+
+
+def test_a_line_per_document_shows_its_scores_in_falling_order(scored):
+    figure = draw_example_scores(curves_of(*scored))
+    lines = {trace.name.partition(":")[0]: trace for trace in figure.data}
+    gaps = [place for place, y in enumerate(lines["documents"].y) if y is None]
+    assert len(gaps) == 25
+    first = np.sort(scored[1][0, 0])[::-1]
+    last = np.sort(scored[1][0, -1])[::-1]
+    assert list(lines["documents"].y[: gaps[0]]) == pytest.approx(first, abs=1e-3)
+    assert list(lines["documents"].y[gaps[-2] + 1 : gaps[-1]]) == pytest.approx(last, abs=1e-3)
+    ranked = np.sort(scored[1].reshape(-1, len(LABELS)), axis=1)[:, ::-1]
+    for name, share in {"lower quartile": 0.25, "median": 0.5, "upper quartile": 0.75}.items():
+        assert list(lines[name].y) == pytest.approx(np.quantile(ranked, share, axis=0), abs=1e-4)
+
+
+def test_knee_is_where_the_median_is_farthest_from_the_line_through_its_ends():
+    falling = np.array([0.95, 0.9, 0.3, 0.2, 0.15, 0.1])
+    curves = curves_of(np.eye(6)[:4] > 0, np.tile(falling, (2, 4, 1)))
+    ends = np.array([5.0, falling[-1] - falling[0]])
+    away = [ends[0] * (y - falling[0]) - ends[1] * place for place, y in enumerate(falling)]
+    (knee,) = draw_example_scores(curves).data[-1:]
+    place = int(np.argmin(away))
+    assert list(knee.x) == [0, place + 1, place + 1]
+    assert list(knee.y) == [falling[place], falling[place], 0]
+
+
+def test_a_straight_or_arched_curve_has_no_knee():
+    for flat in (np.linspace(1, 0, 6), np.array([1.0, 0.99, 0.9, 0.7, 0.4, 0.0]), np.ones(6)):
+        curves = curves_of(np.eye(6)[:4] > 0, np.tile(flat, (2, 4, 1)))
+        assert "knee" not in set(curves["curve"])
+        assert len(draw_example_scores(curves).data) == 4
+
+
+def test_single_documents_are_shown_of_one_loss_at_a_time(scored):
+    curves = curves_of(*scored)
+    figure = draw_example_scores(pd.concat([curves, curves.assign(loss="db")]))
+    assert {t.meta["loss"] for t in figure.data if t.visible} == {"bce"}
+    assert {t.meta["loss"] for t in figure.data if not t.visible} == {"db"}
 
 
 def test_reliability_compares_scores_with_shares_and_tells_the_calibration_error(scored):
@@ -150,6 +219,7 @@ def test_only_probabilities_have_a_calibration_and_a_scale(scored):
     curves = curves_of(*scored, probability=False)
     assert not draw_reliability(curves).data
     assert not draw_sorted_scores(curves).data
+    assert not draw_example_scores(curves).data
     assert len(draw_precision_recall(curves).data) == 2
 
 
@@ -214,6 +284,45 @@ def test_scatter_shows_each_labels_f1_with_both_losses(scored):
     assert set(points) == set(LABELS)
     for name, point in points.items():
         assert point == pytest.approx(tuple(expected.loc[name, ["bce", "db"]]), abs=1e-4)
+
+
+def test_posteriors_show_median_and_interval_by_label_over_the_prior():
+    table = posterior()
+    figure = draw_posteriors({"sbayes_f1": table}, label_table())
+    assert (figure.layout.yaxis.type, figure.layout.yaxis2.type) == ("log", "linear")
+    for parameter, axis in (("beta", "y"), ("eta", "y2")):
+        prior, *groups = [trace for trace in figure.data if trace.yaxis == axis]
+        rows = table[table["parameter"] == parameter].set_index("label")
+        assert list(prior.x[:6]) == LABELS  # which fall in frequency
+        assert {*prior.y} == {*rows["prior_low"].round(4), *rows["prior_high"].round(4)}
+        assert [trace.name for trace in groups] == ["head", "medium", "tail"]
+        for trace in groups:
+            own = rows.loc[list(trace.x)]
+            assert list(trace.y) == pytest.approx(own["median"], abs=1e-4)
+            above, below = trace.error_y.array, trace.error_y.arrayminus
+            assert trace.y + np.array(above) == pytest.approx(own["high"].to_numpy(), abs=2e-4)
+            assert trace.y - np.array(below) == pytest.approx(own["low"].to_numpy(), abs=2e-4)
+
+
+def test_posteriors_of_many_labels_show_some_of_each_frequency():
+    labels = [f"label {place}" for place in range(500)]
+    frequencies = list(range(500, 0, -1))
+    table = tabulate_posterior(
+        {"eta": np.zeros((2, 500))},
+        {"eta": "normal"},
+        labels=labels,
+        frequencies=frequencies,
+        confidence=0.9,
+    )
+    groups = pd.DataFrame({"label": labels, "group": "head"})
+    shown = draw_posteriors({"sbayes_f1": table}, groups).data[1].customdata
+    assert 50 <= len(shown) <= 60
+    assert (shown[0], shown[-1]) == (500, min(shown))
+    assert min(shown) <= 9
+
+
+def test_without_a_loss_that_samples_there_is_no_posterior_to_show():
+    assert not draw_posteriors({}, label_table()).data
 
 
 def test_every_result_plot_of_the_table_can_be_drawn_and_has_a_title(standings):

@@ -162,6 +162,29 @@ def test_soft_targets_wait_for_their_step():
     assert given == [False] * 4 + [True] * 8
 
 
+def test_hard_and_soft_loss_are_recorded_and_the_training_is_the_same_without():
+    documents = separable(100, seed=0, soft_targets=np.full((100, 3), 1 / 3, dtype=np.float32))
+    changed = {"epochs": 4, "soft_targets_from_step": 12}
+
+    def train_kwls(unnamed):
+        loss = build_loss("kwls", alpha=8.0)
+        if unnamed:
+            loss.register_forward_hook(lambda *_: loss.parts.clear())
+        return train(
+            "kwls", make_network=lambda: network(loss), documents=documents, changed=changed
+        )
+
+    fitted, without = train_kwls(False), train_kwls(True)
+    history = fitted.history
+    assert (history["train_soft_loss"] > 0).tolist() == [False, False, True, True]  # 6 steps each
+    total = history["train_hard_loss"] + history["train_soft_loss"]
+    assert total.tolist() == pytest.approx(history["train_loss"].tolist())
+    assert set(history) - set(without.history) == {"train_hard_loss", "train_soft_loss"}
+    for name in ("train_loss", "validation_loss", "validation_macro_f1"):
+        assert history[name].equals(without.history[name])
+    assert all(torch.equal(fitted.weights[n], w) for n, w in without.weights.items())
+
+
 def test_half_epochs_are_judged_and_counted():
     fitted = train(changed={"epochs": 3, "evaluations_per_epoch": 2})
     assert fitted.history["epoch"].tolist() == [0.5, 1, 1.5, 2, 2.5, 3]

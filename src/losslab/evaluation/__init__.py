@@ -36,10 +36,11 @@ from losslab.evaluation.decision_rules import (
     fit_k,
     fit_label_thresholds,
 )
-from losslab.evaluation.disagreements import tabulate_disagreements
+from losslab.evaluation.disagreements import find_cases, tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors, pool_confusions
 from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
+from losslab.evaluation.posterior import tabulate_posterior
 from losslab.evaluation.predictions import Predictions, predict, predict_labels
 from losslab.evaluation.results import evaluate_loss, own_results, summarise_seeds
 from losslab.evaluation.score_curves import calibration_error, compute_score_curves
@@ -73,6 +74,7 @@ __all__ = [
     "describe_training",
     "evaluate_loss",
     "falls_steadily",
+    "find_cases",
     "find_mismatches",
     "fingerprint",
     "fit_decision_rules",
@@ -99,6 +101,7 @@ __all__ = [
     "summarise_trainings",
     "tabulate_disagreements",
     "tabulate_folds",
+    "tabulate_posterior",
     "threshold_grid",
     "training_facts",
     "trivial_metrics",

@@ -1,12 +1,14 @@
-"""Disagreements: documents that one loss gets exactly right and another does not."""
+"""Disagreements: documents that one loss gets exactly right and another does not; cases of several."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 MAX_DOCUMENTS = 20
+MAX_CASES = 10
 EXCERPT = 300  # characters of a text that are kept
 COLUMNS = ("loss", "right", "id", "text", "truth", "predicted", "reference")
 
@@ -40,6 +42,48 @@ def tabulate_disagreements(
                 names = ("; ".join(labels[label] for label in _row(part, row)) for part in sets)
                 rows.append((loss, right, document["id"], document["text"][:EXCERPT], *names))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def find_cases(
+    documents: pd.DataFrame,
+    truth: sparse.csr_array,
+    predictions: Mapping[str, sparse.csr_array],
+    *,
+    labels: Sequence[str],
+    most: int = MAX_CASES,
+) -> dict[str, Any]:
+    """Documents that losses predict differently: gold labels beside all predictions (MaskLoss, Table 4).
+
+    Args:
+        documents, truth, predictions, labels: as of ``tabulate_disagreements``.
+        most: how many are shown, spread evenly over all of them.
+
+    Returns ``losses``; ``documents`` and how many of them ``differ``; ``exact``, how many of those each
+    loss gets exactly right; ``cases``: ``id``, ``text``, ``gold`` and, by loss, ``predicted``.
+    """
+    first = next(iter(predictions.values()))
+    same = [_exact_matches(first, other) for other in predictions.values()]
+    rows = np.flatnonzero(~np.all(same, axis=0))
+    exact = {loss: _exact_matches(truth, part)[rows] for loss, part in predictions.items()}
+    places = np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(int)
+    return {
+        "losses": list(predictions),
+        "documents": len(documents),
+        "differ": len(rows),
+        "exact": {loss: int(right.sum()) for loss, right in exact.items()},
+        "cases": [
+            {
+                "id": str(documents["id"].iloc[row]),
+                "text": documents["text"].iloc[row][:EXCERPT],
+                "gold": [labels[label] for label in _row(truth, row)],
+                "predicted": {
+                    loss: [labels[label] for label in _row(part, row)]
+                    for loss, part in predictions.items()
+                },
+            }
+            for row in rows[places]
+        ],
+    }
 
 
 def _exact_matches(truth: sparse.csr_array, predicted: sparse.csr_array) -> np.ndarray:

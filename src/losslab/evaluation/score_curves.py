@@ -1,9 +1,10 @@
 """Score curves of a loss on the test split, in one tidy table.
 
-Columns are ``curve x y low high weight at``. Of ``sorted_scores`` x is the rank of a label in its
-document, y the median score there, low and high the quartiles. Of ``reliability`` x is the mean
-score of a bin, y its share of true labels, weight its size. Of ``precision_recall`` x is recall, y
-precision, at the threshold; ``decision`` is the operating point of the primary rule.
+Columns are ``curve x y low high weight at document``. Of ``sorted_scores`` x is the rank of a label in
+its document, y the median score there, low and high the quartiles; ``knee`` is that of the median,
+``examples`` are single documents, numbered as in the split. Of ``reliability`` x is the mean score of
+a bin, y its share of true labels, weight its size. Of ``precision_recall`` x is recall, y precision, at
+the threshold; ``decision`` is the operating point of the primary rule.
 """
 
 from collections.abc import Sequence
@@ -14,11 +15,13 @@ from scipy import sparse
 
 from losslab.evaluation.confusion import label_counts, pool, precision, recall
 
-COLUMNS = ("curve", "x", "y", "low", "high", "weight", "at")
+COLUMNS = ("curve", "x", "y", "low", "high", "weight", "at", "document")
 MAX_RANKS = 60  # ranks that are shown
 MAX_DOCUMENTS = 2000  # whose rankings are used: quartiles need no more
+MAX_EXAMPLES = 25  # documents that are shown by themselves
 THRESHOLDS = 100
 BINS = 10
+ROUNDING = 1e-9
 
 
 def compute_score_curves(
@@ -40,7 +43,8 @@ def compute_score_curves(
     dense = truth.toarray().astype(bool)
     parts = [_precision_recall(dense, scores), _operating_point(truth, predictions)]
     if probability:
-        parts += [_sorted_scores(scores), _reliability(dense, scores)]
+        ranked = _sorted_scores(scores)
+        parts += [ranked, _knee(ranked), _examples(scores[0]), _reliability(dense, scores)]
     return pd.concat(parts, ignore_index=True).reindex(columns=list(COLUMNS))
 
 
@@ -78,13 +82,50 @@ def _operating_point(
 
 def _sorted_scores(scores: np.ndarray) -> pd.DataFrame:
     step = max(scores.shape[1] // MAX_DOCUMENTS, 1)
-    rows = scores[:, ::step].reshape(-1, scores.shape[2])
-    ranked = -np.sort(-rows, axis=1)[:, :MAX_RANKS]
+    ranked = _rank(scores[:, ::step].reshape(-1, scores.shape[2]))
     low, median, high = np.quantile(ranked, [0.25, 0.5, 0.75], axis=0)
     ranks = np.arange(1, ranked.shape[1] + 1)
     return pd.DataFrame(
         {"curve": "sorted_scores", "x": ranks, "y": median, "low": low, "high": high}
     )
+
+
+def _examples(scores: np.ndarray) -> pd.DataFrame:
+    """Documents spread evenly over the split, with the scores of one seed."""
+    shown = min(len(scores), MAX_EXAMPLES)
+    rows = np.linspace(0, len(scores) - 1, shown).round().astype(int)
+    ranked = _rank(scores[rows])
+    ranks = np.tile(np.arange(1, ranked.shape[1] + 1), shown)
+    documents = np.repeat(rows, ranked.shape[1])
+    return pd.DataFrame(
+        {"curve": "examples", "x": ranks, "y": ranked.ravel(), "document": documents}
+    )
+
+
+def _rank(scores: np.ndarray) -> np.ndarray:
+    """The highest scores of each document, in falling order."""
+    return np.asarray(-np.sort(-scores, axis=1)[:, :MAX_RANKS])
+
+
+def _knee(ranked: pd.DataFrame) -> pd.DataFrame:
+    """The point of the median curve at its knee; no row where it has none."""
+    place = find_knee(ranked["y"].to_numpy())
+    return ranked.iloc[[] if place is None else [place]][["x", "y"]].assign(curve="knee")
+
+
+def find_knee(values: np.ndarray) -> int | None:
+    """Where a falling curve bends: its point farthest below the line from its first to its last.
+
+    None for a curve that is nowhere below that line.
+
+    >>> find_knee(np.array([0.9, 0.7, 0.2, 0.1, 0.0]))
+    2
+    """
+    if len(values) < 3:
+        return None
+    below = np.linspace(values[0], values[-1], len(values)) - values
+    place = int(np.argmax(below))
+    return place if below[place] > ROUNDING else None
 
 
 def _reliability(truth: np.ndarray, scores: np.ndarray) -> pd.DataFrame:

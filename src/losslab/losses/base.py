@@ -14,6 +14,7 @@ from losslab.losses.hyperparameters import Hyperparameter, check_declarations, r
 Task = Literal["multi", "single"]
 Need = Literal["statistics", "groups", "task", "mask", "soft_targets", "epoch", "second_logits"]
 Decision = Literal["probability", "score"]
+Prior = Literal["normal", "lognormal"]
 Context = Mapping[str, Any]
 CONTEXT_KEYS = ("mask", "lam", "selected", "second_logits", "epoch", "soft_targets", "beta", "eta")
 """What a context may hold; each loss takes what it needs."""
@@ -41,12 +42,16 @@ class Loss(nn.Module):
     decision: ClassVar[Decision] = "probability"
     """Whether its scores are probabilities, threshold 0.5 unless tuned, or have no natural threshold."""
     accepts_soft_targets: ClassVar[bool] = False
+    sampled: ClassVar[Mapping[str, Prior]] = {}
+    """Parameters it samples for each label, with their standard prior; ``posterior`` has the draws."""
     batchwise: ClassVar[bool] = False
     """Whether its value is a statistic of the batch and no mean over documents."""
 
     __signature__: ClassVar[Signature]
     labels: int | None = None
     """The number of labels its statistics have."""
+    parts: Mapping[str, Tensor]
+    """The terms of its last value in training mode, by name; they add up to it. Most have no name."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -67,6 +72,7 @@ class Loss(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.parts = {}
         self._constants: dict[str, Tensor] = {}
         self._cast: dict[tuple[str, torch.dtype, torch.device], Tensor] = {}
 
@@ -150,6 +156,10 @@ class Loss(nn.Module):
     def scores(self, logits: Tensor) -> Tensor:
         """What decisions are made by: sigmoid(z), or z where the loss trains no probability."""
         return logits if self.decision == "score" else torch.sigmoid(logits)
+
+    def posterior(self) -> dict[str, Tensor]:
+        """Draws of each parameter of ``sampled``: draws x labels."""
+        return {}
 
     def divergence(self, first: Tensor, second: Tensor) -> Tensor:
         """How far two passes disagree, per document: symmetric KL, in the scale of the loss."""

@@ -10,7 +10,7 @@ the sums of all labels.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -25,6 +25,8 @@ FBeta = Annotated[float, Option("eq. 9: F1", minimum=1e-3)]
 Averaged = Annotated[Average, Option("eq. 9, over all labels")]
 TRIED = "our choice: a trial on validation data of CWE and Reuters"
 OURS = "our choice: 4.2 says only that beta starts low and grows each epoch"
+KEPT = 64
+"""States of a chain that are kept of each of its two later parts."""
 
 
 def soft_f1(
@@ -230,8 +232,12 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
     ``S = sigmoid(beta_c (z + eta_c))`` (eq. 12). A Langevin chain (an MCMC method) per label on (log
     beta, eta) with the potential ``C * value + log(beta)^2 / 2 + eta^2 / 2`` makes one step per
     training step; prediction uses the mean of the chain's second half (at most three quarters: its
-    sums are kept from the last power of two but one). ``context["beta"]`` and ``context["eta"]`` give
-    draws per document instead, as eq. 12 has them.
+    sums are kept from the last power of two but one). :meth:`posterior` has states of that half.
+
+    ``draw_per="document"`` draws, for each document of a batch, one of those states: beta and eta vary
+    across examples, as the paper says of eq. 12. Else the documents of a batch share the chain's
+    newest state. The chain moves alike. ``context["beta"]`` and ``context["eta"]`` give draws per
+    document in place of the loss's own.
 
     Shapes: logits and targets B x C, targets in [0, 1], B >= 256 advised; value scalar.
 
@@ -245,10 +251,12 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
     choose_when = "as for sigmoid_f1, without choosing beta and eta"
     paper = f"{SIGMOID_F1}, eq. 12"
     needs = ("statistics",)
+    sampled: ClassVar = {"beta": "lognormal", "eta": "normal"}
 
     chain: Tensor
     sums: Tensor
     counts: Tensor
+    kept: Tensor
 
     def __init__(
         self,
@@ -257,21 +265,44 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
         step_size: Annotated[
             float, Option("our choice: 4.2 names MCMC, no step size", minimum=1e-9)
         ] = 0.01,
+        draw_per: Annotated[
+            Literal["batch", "document"],
+            Option('our choice: 4.2 says "implicitly allowed to vary across examples"'),
+        ] = "batch",
         f_beta: FBeta = 1.0,
         average: Averaged = "macro",
     ) -> None:
         super().__init__(f_beta=f_beta, average=average)
         self.labels, self.step_size = len(statistics.frequencies), step_size
+        self.draw_per = draw_per
         self.register_buffer("chain", torch.zeros(2, self.labels))
         self.register_buffer("sums", torch.zeros(2, 2, self.labels))
         self.register_buffer("counts", torch.zeros(2, dtype=torch.int64))
+        self.register_buffer("kept", torch.zeros(2, KEPT, 2, self.labels))
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """One minus the batch's soft F1 at the chain's state; then the chain moves."""
-        value = super().compute(logits, targets, context)
-        if self.training and "beta" not in context:
-            self._move(logits.detach(), targets)
+        if not self.training or "beta" in context:
+            return super().compute(logits, targets, context)
+        draws = self._draw(len(logits)) if self.draw_per == "document" else {}
+        value = super().compute(logits, targets, {**context, **draws})
+        self._move(logits.detach(), targets)
         return value
+
+    def posterior(self) -> dict[str, Tensor]:
+        """States of the chain's second half, evenly spaced: beta and eta, each draws x labels."""
+        older, newer = self.counts.tolist()
+        parts = self.kept[0, :older], self.kept[1, : newer // self._stride(older)]
+        states = torch.cat(parts)
+        return {"beta": states[:, 0].exp(), "eta": states[:, 1]}
+
+    def _draw(self, documents: int) -> dict[str, Tensor]:
+        """A state of the chain for each document, documents x labels; its newest before it has moved."""
+        states = self.posterior()
+        if not len(states["beta"]):
+            states = {"beta": self.chain[:1].exp(), "eta": self.chain[1:]}
+        rows = torch.randint(len(states["beta"]), (documents,), generator=self.generator)
+        return {name: each[rows.to(each.device)] for name, each in states.items()}
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         """Draws of the context, else the chain's state, else, in evaluation, its mean."""
@@ -280,7 +311,7 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
             if draws != [len(like)] * 2:
                 raise ValueError(f"{self.name}: context must hold a beta and an eta per document")
             beta, eta = (torch.as_tensor(context[key]).to(like) for key in ("beta", "eta"))
-            return beta.reshape(-1, 1), eta.reshape(-1, 1)
+            return beta.reshape(len(like), -1), eta.reshape(len(like), -1)
         walked = int(self.counts.sum())
         state = self.chain if self.training or not walked else self.sums.sum(dim=0) / walked
         return state[0].to(like.dtype).exp(), state[1].to(like.dtype)
@@ -301,6 +332,15 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
         """Add the state to the newer sum; at a power of two that becomes the older one."""
         self.sums[1] += self.chain
         self.counts[1] += 1
-        if self.counts[1] >= 2 * self.counts[0]:
-            self.sums[0], self.counts[0] = self.sums[1].clone(), self.counts[1].clone()
+        older, newer = self.counts.tolist()
+        place, rest = divmod(newer, self._stride(older))
+        if not rest:
+            self.kept[1, place - 1] = self.chain
+        if newer >= 2 * older:
+            for part in (self.sums, self.counts, self.kept):
+                part[0] = part[1]
             self.sums[1], self.counts[1] = 0, 0
+
+    def _stride(self, older: int) -> int:
+        """Every so many states one is kept, while the newer part grows to twice the older one."""
+        return max(1, 2 * older // KEPT)

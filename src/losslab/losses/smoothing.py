@@ -1,7 +1,8 @@
 """Soft targets: a loss on the labels plus a pull towards a given distribution.
 
 Symbols of Liu et al. 2022 (KWLS): z ``logits``, l ``targets``, d ``context["soft_targets"]``, alpha
-``alpha``; C is their p, the number of labels.
+``alpha``; C is their p, the number of labels. After a training step ``parts`` has the two terms of
+the value, ``hard_loss`` and ``soft_loss``.
 """
 
 from typing import Annotated, Literal
@@ -39,12 +40,16 @@ class _SoftTargetLoss(Loss):
         self.alpha, self.single, self.auxiliary = alpha, task == "single", auxiliary
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
-        """Mean over documents."""
+        """Mean over documents; ``parts`` are ``hard_loss`` and ``soft_loss``."""
         if self.single:
             hard = F.cross_entropy(logits, targets, reduction="none")
         else:
             hard = F.binary_cross_entropy_with_logits(logits, targets, reduction="none").sum(dim=1)
-        return (hard + self._pull(logits, context)).mean() / (2 * (1 + self.alpha) ** 2)
+        soft, divisor = self._pull(logits, context), 2 * (1 + self.alpha) ** 2
+        if self.training:
+            terms = {"hard_loss": hard, "soft_loss": soft}
+            self.parts = {name: term.detach().mean() / divisor for name, term in terms.items()}
+        return (hard + soft).mean() / divisor
 
     def scores(self, logits: Tensor) -> Tensor:
         """As the hard loss has them."""
@@ -56,10 +61,10 @@ class _SoftTargetLoss(Loss):
             return softmax_divergence(first, second)
         return super().divergence(first, second)
 
-    def _pull(self, logits: Tensor, context: Context) -> Tensor | float:
+    def _pull(self, logits: Tensor, context: Context) -> Tensor:
         absent = context.get("soft_targets") is None
         if absent and ("soft_targets" in context or not self.training):
-            return 0.0
+            return logits.new_zeros(())
         soft = self.demand(context, "soft_targets", logits)
         guess = torch.softmax(logits, dim=1) if self.auxiliary == "softmax" else logits.sigmoid()
         distance: Tensor = (soft - guess).square().mean(dim=1)

@@ -21,10 +21,12 @@ from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, rende
 from losslab.reporting.result_plots import (
     draw_confusions,
     draw_group_scores,
+    draw_posteriors,
     draw_ranks,
     draw_similar_labels,
 )
 from losslab.reporting.score_plots import (
+    draw_example_scores,
     draw_label_scatter,
     draw_precision_recall,
     draw_reliability,
@@ -33,6 +35,7 @@ from losslab.reporting.score_plots import (
 )
 from losslab.reporting.sweep_page import sweep_to_markdown
 from losslab.reporting.training_plots import (
+    draw_hard_and_soft_loss,
     draw_learning_curves,
     draw_learning_time,
     draw_training_curves,
@@ -51,13 +54,16 @@ __all__ = [
     "draw_confusions",
     "draw_cooccurrence",
     "draw_document_lengths",
+    "draw_example_scores",
     "draw_fold_scores",
     "draw_group_scores",
+    "draw_hard_and_soft_loss",
     "draw_label_scatter",
     "draw_labels_per_document",
     "draw_learning_curves",
     "draw_learning_time",
     "draw_long_tail",
+    "draw_posteriors",
     "draw_precision_recall",
     "draw_ranks",
     "draw_reliability",

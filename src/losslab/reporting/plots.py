@@ -14,12 +14,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plot:
-    """Title, caption and size of a plot on the page; ``topic`` is the heading it stands under."""
+    """Title, caption and size of a plot on the page; ``topic`` is the heading it stands under.
+
+    ``one_loss``: it shows one loss at a time, which the reader chooses.
+    """
 
     topic: str
     title: str
     caption: str
     size: str = ""
+    one_loss: bool = False
 
 
 RESULT_PLOTS = {
@@ -55,6 +59,14 @@ RESULT_PLOTS = {
         "missed and the second wrongly predicted, mean over seeds. Darker: more documents.",
         "wide",
     ),
+    "posteriors": Plot(
+        "By label",
+        "Posterior by label",
+        "What the loss has sampled for each label: median and interval of the later half of its "
+        "chain, all seeds. Grey: the prior; an interval as wide as it has learned nothing of the label.",
+        "wide",
+        one_loss=True,
+    ),
     "learning_time": Plot(
         "Training", "Learning curve by time", "Best validation macro-F1 so far, by training time."
     ),
@@ -68,11 +80,25 @@ RESULT_PLOTS = {
         "have no common scale.",
         "wide",
     ),
+    "hard_and_soft_loss": Plot(
+        "Training",
+        "Hard and soft loss",
+        "The two terms of a training loss with soft targets, and validation subset accuracy. A dashed "
+        "line marks the step that soft targets start at, if not the first.",
+        "wide",
+    ),
     "sorted_scores": Plot(
         "Scores",
         "Sorted scores",
         "Score by rank within a document: median and quartiles over documents. A steep drop makes "
         "the threshold easy.",
+    ),
+    "example_scores": Plot(
+        "Scores",
+        "Sorted scores, document by document",
+        "A grey line per document, with median and quartiles over all. The dotted line marks the "
+        "median's knee, which tells a threshold by eye.",
+        one_loss=True,
     ),
     "reliability": Plot(
         "Scores",

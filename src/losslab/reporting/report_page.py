@@ -83,6 +83,7 @@ class ResultPart:
         rules: metrics by decision rule, see ``tabulate_rules``.
         errors: error analyses by loss, see ``analyse_errors``.
         confusions: pairs of labels over all losses, see ``pool_confusions``.
+        cases: documents that some losses predict differently, see ``find_cases``.
     """
 
     comparison: pd.DataFrame
@@ -95,6 +96,7 @@ class ResultPart:
     rules: pd.DataFrame | None = None
     errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     confusions: pd.DataFrame | None = None
+    cases: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -123,13 +125,14 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
             corpus_columns=CORPUS_COLUMNS,
             bands=[name for name in corpus.table if name not in ("split", *CORPUS_COLUMNS)],
             results=results,
+            cases=results.cases if results.cases.get("cases") else None,
             **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
             columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
             shown=SHOWN_COLUMNS,
             definitions={**METRICS, **TERMS},
             lower_is_better=lower_is_better,
             interval=results.interval,
-            plots_by_topic=_plots_by_topic(),
+            plots_by_topic=_plots_by_topic(results.plots),
             corpus_plots=CORPUS_PLOTS,
             data=as_json(_page_data(results, corpus)),
             inline=inline,
@@ -151,10 +154,12 @@ def page_environment() -> Environment:
     )
 
 
-def _plots_by_topic() -> dict[str, dict[str, Plot]]:
+def _plots_by_topic(figures: Mapping[str, go.Figure]) -> dict[str, dict[str, Plot]]:
+    """What the page shows of ``figures``: those that have something to show."""
     topics: dict[str, dict[str, Plot]] = {}
     for name, plot in RESULT_PLOTS.items():
-        topics.setdefault(plot.topic, {})[name] = plot
+        if figures[name].data:
+            topics.setdefault(plot.topic, {})[name] = plot
     return topics
 
 
@@ -216,7 +221,7 @@ def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
         "groups": GROUP_COLOURS,
         "labels": labels.assign(label=labels["label"].map(literal)).to_dict("list"),
         "errors": {loss: error_tables(errors) for loss, errors in results.errors.items()},
-        "figures": {name: plot_as_json(plot) for name, plot in plots.items()},
+        "figures": {name: plot_as_json(plot) for name, plot in plots.items() if plot.data},
     }
 
 

@@ -1,14 +1,16 @@
-"""Plots of results: scores by frequency group, ranks, similar labels.
+"""Plots of results: scores by frequency group, ranks, similar labels, posteriors.
 
 A plot whose rows are losses names them in ``layout.meta``, a trace that belongs to a loss in its
-own ``meta``: the page follows the losses a reader selects by it.
+own ``meta``: the page follows the losses a reader selects by it. Of ``role`` "member", a trace is in
+colour in any case.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from plotly import graph_objects as go
+from plotly.subplots import make_subplots
 from scipy import sparse
 
 from losslab.evaluation.error_analysis import POOLED_COLUMNS
@@ -25,6 +27,7 @@ from losslab.reporting.plots import (
 ROW_HEIGHT = 22
 MAX_SIMILAR_LABELS = 40
 MAX_CONFUSIONS = 25
+MAX_POSTERIOR_LABELS = 60
 GROUP_SYMBOLS = {"head": "circle", "medium": "diamond", "tail": "square"}
 
 
@@ -199,3 +202,68 @@ def _axis(groups: list[list[int]], labels: Sequence[str]) -> list[tuple[str, int
             positions.append((" " * number, None))
         positions += [(labels[label], label) for label in group]
     return positions
+
+
+def draw_posteriors(posteriors: Mapping[str, pd.DataFrame], label_table: pd.DataFrame) -> go.Figure:
+    """What losses sample for each label: median and interval, a band where the prior lies.
+
+    One loss at a time: the first is visible, the page has a choice.
+
+    Args:
+        posteriors: by loss, see ``tabulate_posterior``; labels the most frequent first, of many some
+            spread evenly.
+        label_table: ``label`` and ``group``.
+    """
+    parameters = list(dict.fromkeys(p for table in posteriors.values() for p in table["parameter"]))
+    figure = make_subplots(rows=max(len(parameters), 1), shared_xaxes=True, vertical_spacing=0.05)
+    groups = label_table.set_index("label")["group"]
+    for place, (loss, table) in enumerate(posteriors.items()):
+        for row, parameter in enumerate(parameters, start=1):
+            rows = table[table["parameter"] == parameter].sort_values(
+                "train", ascending=False, kind="stable"
+            )
+            rows = rows.iloc[:: -(-len(rows) // MAX_POSTERIOR_LABELS)]
+            shown = _posterior_points(rows.assign(group=groups[rows["label"]].to_numpy()))
+            for trace in shown:
+                trace.update(meta={"loss": loss}, visible=place == 0, showlegend=row == 1)
+            figure.add_traces(shown, rows=row, cols=1)
+            figure.update_xaxes(type="category", **named_axis(rows["label"]))
+            is_log = rows["prior"].iloc[0] == "lognormal"
+            figure.update_yaxes(title=parameter, type="log" if is_log else "linear", row=row)
+    figure.update_xaxes(title="labels, the most frequent first", tickangle=-60, row=len(parameters))
+    return apply_layout(figure, "Posterior of sampled parameters").update_layout(height=640)
+
+
+def _posterior_points(rows: pd.DataFrame) -> list[go.Scatter]:
+    """The prior as a band, then the labels of each frequency group."""
+    names = [literal(name) for name in rows["label"]]
+    band = go.Scatter(
+        x=[*names, *names[::-1]],
+        y=[*rows["prior_high"].round(4), *rows["prior_low"].round(4)],
+        name="prior",
+        mode="lines",
+        fill="toself",
+        line={"width": 0, "color": "#98a2b3"},
+        opacity=0.25,
+        hoverinfo="skip",
+    )
+    return [band, *(_group_points(rows[rows["group"] == group], group) for group in GROUP_COLOURS)]
+
+
+def _group_points(rows: pd.DataFrame, group: str) -> go.Scatter:
+    return go.Scatter(
+        x=[literal(name) for name in rows["label"]],
+        y=rows["median"].round(4),
+        error_y={
+            "array": (rows["high"] - rows["median"]).round(4),
+            "arrayminus": (rows["median"] - rows["low"]).round(4),
+            "thickness": 1.2,
+            "width": 0,
+        },
+        name=group,
+        mode="markers",
+        marker={"color": GROUP_COLOURS[group], "size": 7, "symbol": GROUP_SYMBOLS[group]},
+        customdata=rows["train"],
+        hovertemplate=f"%{{x}}, {group}, %{{customdata:,}} training documents: %{{y:.3f}}"
+        "<extra></extra>",
+    )

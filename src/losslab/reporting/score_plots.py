@@ -10,6 +10,13 @@ from losslab.evaluation import calibration_error
 from losslab.reporting.plots import GROUP_COLOURS, apply_layout, literal, loss_colour
 
 DIAGONAL = {"type": "line", "x0": 0, "y0": 0, "x1": 1, "y1": 1, "layer": "below"}
+EXAMPLE_COLOURS = {
+    "upper quartile": "#2a7fbf",
+    "median": "#dd7a12",
+    "lower quartile": "#2f9e62",
+    "knee": "#c2417c",
+}
+"""As in the paper: orange, green and blue; the knee is dotted."""
 SHARE = {"range": [-0.02, 1.02], "constrain": "domain"}
 
 
@@ -32,6 +39,60 @@ def draw_sorted_scores(curves: pd.DataFrame) -> go.Figure:
     figure.update_xaxes(title="rank of a label within its document")
     figure.update_yaxes(title="score", range=SHARE["range"])
     return apply_layout(figure, "Sorted scores: median and quartiles over documents")
+
+
+def draw_example_scores(curves: pd.DataFrame) -> go.Figure:
+    """Scores by rank, a line per document, with median, quartiles and knee (sigmoidF1, Figure 2).
+
+    One loss at a time: the first is visible, the page has a choice.
+    """
+    figure = go.Figure()
+    knees = curves[curves["curve"] == "knee"].set_index("loss")
+    medians = dict(_by_loss(curves, "sorted_scores"))
+    for place, (name, rows) in enumerate(_by_loss(curves, "examples")):
+        parts = [_example_line(rows), *_quartile_lines(medians[name])]
+        parts += [_knee_line(knees.loc[name])] if name in knees.index else []
+        for part in parts:
+            part.update(meta={"loss": name}, visible=place == 0, mode="lines")
+        figure.add_traces(parts)
+    figure.update_xaxes(title="rank of a label within its document")
+    figure.update_yaxes(title="score", range=SHARE["range"])
+    return apply_layout(figure, "Sorted scores of single documents")
+
+
+def _example_line(rows: pd.DataFrame) -> go.Scatter:
+    """The documents of a loss as one line with gaps."""
+    rows = rows.round(3)
+    parts = [part for _, part in rows.groupby("document", sort=False)]
+    return go.Scatter(
+        x=[x for part in parts for x in (*part["x"].astype(int), None)],
+        y=[y for part in parts for y in (*part["y"], None)],
+        name="documents",
+        line={"color": "#98a2b3", "width": 1},
+        opacity=0.45,
+        hoverinfo="skip",
+    )
+
+
+def _quartile_lines(rows: pd.DataFrame) -> list[go.Scatter]:
+    lines = {"upper quartile": "high", "median": "y", "lower quartile": "low"}
+    return [
+        go.Scatter(
+            x=rows["x"], y=rows[key], name=name, line={"color": EXAMPLE_COLOURS[name], "width": 2.2}
+        )
+        for name, key in lines.items()
+    ]
+
+
+def _knee_line(knee: pd.Series) -> go.Scatter:
+    x, y = int(knee["x"]), round(float(knee["y"]), 3)
+    return go.Scatter(
+        x=[0, x, x],
+        y=[y, y, 0],
+        name=f"knee: rank {x}, score {y:.2f}",
+        line={"color": EXAMPLE_COLOURS["knee"], "width": 1.6, "dash": "dot"},
+        hoverinfo="skip",
+    )
 
 
 def draw_reliability(curves: pd.DataFrame) -> go.Figure:

@@ -5,19 +5,31 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from plotly import graph_objects as go
+from plotly.subplots import make_subplots
 
 from losslab.evaluation import describe_training, summarise_trainings
 from losslab.reporting.plots import apply_layout, loss_colour
+
+LINES = [
+    "train_steps",
+    "train_loss",
+    "train_hard_loss",
+    "train_soft_loss",
+    "validation_loss",
+    "validation_macro_f1",
+    "validation_subset_accuracy",
+]
+"""Columns of a history that are shown, where a loss has them."""
 
 
 def gather_histories(histories: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row per loss and epoch, means of the seeds.
 
-    Columns: ``loss epoch minutes train_loss validation_loss validation_macro_f1 best_macro_f1
-    selection``. ``best_macro_f1`` is the best validation macro-F1 so far, of each seed, then
-    averaged. A seed that has stopped keeps its minutes and its best, so that neither decreases.
-    ``selection`` says what each seed was selected by and why it ended. A baseline has one row without
-    an epoch: the minutes and the outcome of its search.
+    Columns: ``loss epoch minutes best_macro_f1 selection`` and ``LINES``. ``best_macro_f1`` is the
+    best validation macro-F1 so far, of each seed, then averaged. A seed that has stopped keeps its
+    minutes and its best, so that neither decreases. ``selection`` says what each seed was selected by
+    and why it ended. A baseline has one row without an epoch: the minutes and the outcome of its
+    search.
     """
     parts = [
         _mean_of(history).assign(loss=name, selection=describe_selection(history))
@@ -38,7 +50,7 @@ def describe_selection(history: pd.DataFrame) -> str:
 
 
 def _mean_of(history: pd.DataFrame) -> pd.DataFrame:
-    shown = ["minutes", "train_loss", "validation_loss", "validation_macro_f1", "best_macro_f1"]
+    shown = ["minutes", *LINES, "best_macro_f1"]
     table = history.reindex(columns=["epoch", "seed", "train_seconds", *shown])
     table["minutes"] = table["train_seconds"] / 60
     table["best_macro_f1"] = table.groupby("seed")["validation_macro_f1"].cummax()
@@ -88,15 +100,38 @@ def draw_training_curves(curves: pd.DataFrame) -> go.Figure:
     return apply_layout(figure, "Training loss (solid) and validation loss (dotted)")
 
 
-def _lines(curves: pd.DataFrame, x: str, y: str) -> go.Figure:
+def draw_hard_and_soft_loss(curves: pd.DataFrame, from_step: int = 0) -> go.Figure:
+    """Both terms of a training loss with soft targets, and subset accuracy, by step (KWLS, Figure 2).
+
+    A dashed line stands at ``from_step``, before which the soft loss is 0.
+    """
+    panels = {
+        "hard loss": "train_hard_loss",
+        "soft loss": "train_soft_loss",
+        "accuracy": "validation_subset_accuracy",
+    }
+    figure = make_subplots(rows=len(panels), shared_xaxes=True, vertical_spacing=0.05)
+    shown = curves[curves["train_soft_loss"].notna()]
+    for row, (title, column) in enumerate(panels.items(), start=1):
+        lines = _lines(shown, "train_steps", column, decimals=9, role="member")
+        lines.update_traces(showlegend=row == 1, line_dash="solid")
+        figure.add_traces(lines.data, rows=row, cols=1)
+        figure.update_yaxes(title=title, rangemode="tozero", row=row)
+    if from_step and len(shown):
+        figure.add_vline(from_step, line={"dash": "dash", "color": "#98a2b3", "width": 1})
+    figure.update_xaxes(title="training step", row=len(panels))
+    return apply_layout(figure, "Hard loss, soft loss and validation accuracy")
+
+
+def _lines(curves: pd.DataFrame, x: str, y: str, *, decimals: int = 4, **meta: str) -> go.Figure:
     figure = go.Figure()
     for name, rows in curves.groupby("loss", sort=False):
         figure.add_scatter(
             x=rows[x].round(4),
-            y=rows[y].round(4),
+            y=rows[y].round(decimals),
             name=name,
             mode="lines",
             line={"color": loss_colour(name), "width": 1.6},
-            meta={"loss": name},
+            meta={"loss": name, **meta},
         )
     return figure

@@ -9,12 +9,13 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+import torch
 from pydantic import BaseModel, ConfigDict
 
 from losslab.evaluation import judge_epoch, trivial_metrics
 from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.features.inputs import Arrays
-from losslab.losses import LOSSES, LabelStatistics, build_loss
+from losslab.losses import LOSSES, LabelStatistics, Loss, build_loss
 from losslab.models.text_model import build_model
 from losslab.parameters.evaluation import ValidationRule
 from losslab.parameters.losses import LossSettings
@@ -124,14 +125,29 @@ def load_network(
 
 def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
     """The recipe's model and the loss, fresh."""
-    statistics = LabelStatistics(job.frequencies, job.documents, job.mu)
     return ModelWithLoss(
         build_model(job.recipe.model, features, num_labels=len(job.frequencies)),
-        build_loss(job.loss.name, statistics, groups=groups, task=job.task, **job.loss.options),
+        _build_loss(job, groups),
         needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
         regularizers=job.recipe.training.regularizers,
         threads=job.recipe.training.threads,
     )
+
+
+def _build_loss(job: TrainingJob, groups: Any = None) -> Loss:
+    statistics = LabelStatistics(job.frequencies, job.documents, job.mu)
+    return build_loss(job.loss.name, statistics, groups=groups, task=job.task, **job.loss.options)
+
+
+def posterior_draws(job: TrainingJob, model: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a loss has sampled, by parameter: draws of all seeds x labels."""
+    loss, draws = _build_loss(job), []
+    for seed in seeds_of(model):
+        weights = {n: w for n, w in weights_of(model, seed).items() if n.startswith("loss.")}
+        state = {name.removeprefix("loss."): torch.from_numpy(w) for name, w in weights.items()}
+        loss.load_state_dict(state)
+        draws.append(loss.posterior())
+    return {name: torch.cat([each[name] for each in draws]).numpy() for name in loss.sampled}
 
 
 def run_job(

@@ -1,7 +1,7 @@
 """The trainer: optimizer steps, learning-rate schedule, mixed precision, validation."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from math import ceil, cos, pi
 from time import perf_counter
@@ -53,13 +53,17 @@ class ScoredBatch:
 
 @dataclass
 class Position:
-    """Where a training stands: epoch, part of it, and what was summed over batches of the part."""
+    """Where a training stands: epoch, part of it, and what was summed over batches of the part.
+
+    ``terms``: the sums of ``Loss.parts``.
+    """
 
     epoch: int = 0
     part: int = 0
     batches: int = 0
     documents: int = 0
     loss: float = 0.0
+    terms: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -124,7 +128,7 @@ class Trainer:
     def train_on(
         self, batches: list[np.ndarray], position: Position | None = None
     ) -> dict[str, float]:
-        """One optimizer step per batch; mean loss, steps so far, throughput, rate and memory.
+        """One optimizer step per batch; mean loss and its parts, steps so far, throughput, rate, memory.
 
         ``position``: how many of the batches are done, and their sums.
         """
@@ -133,6 +137,8 @@ class Trainer:
         self.module.train()
         for indices in batches[done.batches :]:
             done.loss += self._training_step(indices)
+            for name, term in self.network.loss.parts.items():
+                done.terms[name] = done.terms.get(name, 0.0) + term.item()
             done.documents += len(indices)
             done.batches += 1
             done.seconds = perf_counter() - start
@@ -140,6 +146,7 @@ class Trainer:
             self.after_batch()
         return {
             "train_loss": done.loss / len(batches),
+            **{f"train_{name}": total / len(batches) for name, total in done.terms.items()},
             "train_steps": self.step,
             "train_learning_rate": self.optimizer.param_groups[0]["lr"],
             "train_documents_per_second": done.documents / done.seconds,

@@ -21,13 +21,16 @@ from losslab.evaluation import (
     grid_values,
     predict,
     refuse_other_scores,
+    tabulate_posterior,
 )
-from losslab.parameters import BootstrapSettings, LossSettings, ThresholdGrid
+from losslab.losses import LOSSES
+from losslab.parameters import BootstrapSettings, LossSettings, Recipe, ThresholdGrid
 from losslab.supervision import group_indices
 
 Arrays = dict[str, np.ndarray]
 Results = dict[str, Any]
-"""What a report needs of a loss: metrics, resamples, history, score curves, errors, predictions."""
+"""What a report needs of a loss: metrics, resamples, history, score curves, errors, predictions,
+posterior."""
 
 
 def record_conditions(corpus_notes: dict[str, Any], **parameters: Any) -> dict[str, Any]:
@@ -144,6 +147,27 @@ def draw_score_curves(
     )
 
 
+def summarise_posterior(
+    loss: LossSettings,
+    recipe: Recipe,
+    model: Arrays,
+    label_statistics: dict[str, Any],
+    label_space: list[str],
+    task: str,
+    bootstrap: BootstrapSettings,
+) -> pd.DataFrame:
+    """Median and interval of what a loss has sampled for each label, the draws of all seeds pooled."""
+    from losslab.training.job import describe_job, posterior_draws
+
+    return tabulate_posterior(
+        posterior_draws(describe_job(loss, recipe, label_statistics, task), model),
+        LOSSES[loss.name].sampled,
+        labels=label_space,
+        frequencies=label_statistics["frequencies"],
+        confidence=bootstrap.confidence,
+    )
+
+
 def collect_results(
     metrics: dict[str, Any],
     resamples: Arrays,
@@ -151,8 +175,12 @@ def collect_results(
     score_curves: pd.DataFrame,
     errors: dict[str, Any],
     predictions: Predictions,
+    posterior: pd.DataFrame | None = None,
 ) -> Results:
-    """What a report needs of one loss; of the predictions, those on test, by seed."""
+    """What a report needs of one loss; of the predictions, those on test, by seed.
+
+    ``posterior``: of a loss that samples parameters.
+    """
     return {
         "metrics": metrics,
         "resamples": resamples,
@@ -160,6 +188,7 @@ def collect_results(
         "score_curves": score_curves,
         "errors": errors,
         "predictions": predictions.by_seed("test"),
+        "posterior": posterior,
     }
 
 

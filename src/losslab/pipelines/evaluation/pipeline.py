@@ -6,6 +6,7 @@ from kedro.pipeline import Node, Pipeline
 
 from losslab.baselines import METHODS
 from losslab.errors import GATHERS
+from losslab.losses import LOSSES
 from losslab.parameters import namespace
 from losslab.pipelines.evaluation import nodes
 
@@ -44,7 +45,7 @@ def create_pipeline(loss: str) -> Pipeline:
     name = namespace(loss)
     return _group(
         f"modelling.{METHODS[loss].family}.{name}",
-        [*_prediction_nodes(name), *_metric_nodes(name)],
+        [*_prediction_nodes(name), *_metric_nodes(name), *_posterior_nodes(loss)],
         tags=[name, "evaluation"],
     )
 
@@ -128,6 +129,33 @@ def _metric_nodes(name: str) -> list[Node]:
     ]
 
 
+def _posterior_nodes(loss: str) -> list[Node]:
+    if not _samples(loss):
+        return []
+    name = namespace(loss)
+    return [
+        Node(
+            nodes.summarise_posterior,
+            {
+                "loss": f"params:{name}",
+                "recipe": "params:recipe",
+                "model": f"{name}_model",
+                "label_statistics": "label_statistics",
+                "label_space": "label_space",
+                "task": "params:task",
+                "bootstrap": "params:bootstrap",
+            },
+            f"{name}_posterior",
+            name="summarise_posterior",
+        )
+    ]
+
+
+def _samples(loss: str) -> bool:
+    """Whether a loss samples parameters, and so has a posterior."""
+    return loss in LOSSES and bool(LOSSES[loss].sampled)
+
+
 def collect_results(losses: Sequence[str]) -> Pipeline:
     """metrics and all else of each loss - by family - results."""
     families = {METHODS[loss].family: None for loss in losses}
@@ -139,7 +167,8 @@ def collect_results(losses: Sequence[str]) -> Pipeline:
 
 def _collect(loss: str) -> Pipeline:
     name = namespace(loss)
-    kinds = ("metrics", "resamples", "history", "score_curves", "errors", "predictions")
+    kinds = ["metrics", "resamples", "history", "score_curves", "errors", "predictions"]
+    kinds += ["posterior"] if _samples(loss) else []
     node = Node(
         nodes.collect_results,
         {kind: f"{name}_{kind}" for kind in kinds},

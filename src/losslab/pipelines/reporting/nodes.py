@@ -15,6 +15,7 @@ from losslab.data.split import split_rows
 from losslab.errors import Failure
 from losslab.evaluation import (
     compare_with_reference,
+    find_cases,
     find_mismatches,
     pool_confusions,
     refuse_mismatches,
@@ -32,12 +33,15 @@ from losslab.reporting import (
     draw_confusions,
     draw_cooccurrence,
     draw_document_lengths,
+    draw_example_scores,
     draw_group_scores,
+    draw_hard_and_soft_loss,
     draw_label_scatter,
     draw_labels_per_document,
     draw_learning_curves,
     draw_learning_time,
     draw_long_tail,
+    draw_posteriors,
     draw_precision_recall,
     draw_ranks,
     draw_reliability,
@@ -54,10 +58,12 @@ from losslab.reporting import (
     untested_losses,
 )
 
-LENIENT = ("mask_label", "mask_element", "kwls")
-"""Losses that treat similar labels leniently; their papers show single labels and documents."""
+MASK = ("mask_label", "mask_element")
+"""Losses whose paper shows single documents beside the baseline."""
+LENIENT = (*MASK, "kwls")
+"""Losses that treat similar labels leniently."""
 Results = dict[str, dict[str, Any] | Failure]
-"""By loss: metrics, resamples, history, score curves, errors, predictions; or why it failed."""
+"""By loss: metrics, resamples, history and all else that ``collect_results`` has; or why it failed."""
 
 
 def list_failures(results: Results) -> dict[str, str]:
@@ -118,18 +124,21 @@ def compare_labels(
     label_groups: sparse.csr_array,
     comparison: pd.DataFrame,
     report: ReportSettings,
-) -> tuple[pd.DataFrame, go.Figure, go.Figure]:
-    """F1 by label and loss; the reference against the best other loss; similar labels."""
+) -> tuple[pd.DataFrame, go.Figure, go.Figure, go.Figure]:
+    """F1 by label and loss; the reference against the best other loss; similar labels; posteriors."""
     scores = tabulate_label_scores(_each("errors", results), label_table, label_space)
     reference = _reference(results, report)
     others = {reference, *incomparable_losses(comparison), *BASELINES}
     best = next((loss for loss in comparison["loss"] if loss not in others), reference)
     ordered = scores.set_index("label").loc[label_space].reset_index()
     first = {reference, *LENIENT}
+    sampled = _each("posterior", results)
+    posteriors = {loss: table for loss, table in sampled.items() if table is not None}
     return (
         scores,
         draw_label_scatter(scores, reference, best),
         draw_similar_labels(ordered, comparison["loss"].tolist(), label_groups, first),
+        draw_posteriors(posteriors, label_table),
     )
 
 
@@ -139,15 +148,20 @@ def list_disagreements(
     label_matrix: sparse.csr_array,
     label_space: list[str],
     report: ReportSettings,
-) -> pd.DataFrame:
-    """Test documents that one loss gets exactly right and the reference does not, or vice versa."""
-    rows = split_rows(splits, "test")
-    return tabulate_disagreements(
-        splits.iloc[rows],
-        label_matrix[rows],
-        {loss: seeds[0] for loss, seeds in _each("predictions", results).items()},
-        reference=_reference(results, report),
-        labels=label_space,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Test documents that one loss gets exactly right and the reference does not, or vice versa;
+    cases that the reference and the mask losses predict differently."""
+    rows, reference = split_rows(splits, "test"), _reference(results, report)
+    documents, truth = splits.iloc[rows], label_matrix[rows]
+    predictions = {loss: seeds[0] for loss, seeds in _each("predictions", results).items()}
+    shown = [loss for loss in dict.fromkeys([reference, *MASK]) if loss in predictions]
+    return (
+        tabulate_disagreements(
+            documents, truth, predictions, reference=reference, labels=label_space
+        ),
+        find_cases(
+            documents, truth, {loss: predictions[loss] for loss in shown}, labels=label_space
+        ),
     )
 
 
@@ -194,20 +208,27 @@ def draw_standings(standings: pd.DataFrame) -> tuple[go.Figure, go.Figure]:
     return draw_group_scores(standings), draw_ranks(standings)
 
 
-def draw_trainings(training_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """Macro-F1 by epoch and by minute, and the losses themselves; baselines have no epochs."""
+def draw_trainings(
+    training_table: pd.DataFrame, recipe: Recipe
+) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
+    """Macro-F1 by epoch and by minute, the losses themselves, and their hard and soft part.
+
+    Baselines have no epochs.
+    """
     trained = training_table[training_table["epoch"].notna()]
     return (
         draw_learning_curves(trained),
         draw_learning_time(trained),
         draw_training_curves(trained),
+        draw_hard_and_soft_loss(trained, recipe.training.soft_targets_from_step),
     )
 
 
-def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure]:
-    """Sorted scores, reliability, precision and recall."""
+def draw_scores(score_table: pd.DataFrame) -> tuple[go.Figure, go.Figure, go.Figure, go.Figure]:
+    """Sorted scores, also of single documents, reliability, precision and recall."""
     return (
         draw_sorted_scores(score_table),
+        draw_example_scores(score_table),
         draw_reliability(score_table),
         draw_precision_recall(score_table),
     )
@@ -227,6 +248,7 @@ def render_report(
     score_table: pd.DataFrame,
     label_scores: pd.DataFrame,
     pooled_confusions: pd.DataFrame,
+    cases: dict[str, Any],
     label_statistics: dict[str, Any],
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
@@ -250,6 +272,7 @@ def render_report(
         rule_table,
         _each("errors", results),
         pooled_confusions,
+        cases,
     )
     corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
     about_run = RunPart(

@@ -85,7 +85,7 @@ def _table_nodes() -> list[Node]:
         Node(
             nodes.list_disagreements,
             ["results", "splits", "label_matrix", "label_space", "params:report"],
-            "disagreements",
+            ["disagreements", "cases"],
             name="list_disagreements",
         ),
     ]
@@ -112,14 +112,24 @@ def _figure_nodes() -> list[Node]:
         ),
         Node(
             nodes.draw_trainings,
-            "training_table",
-            ["learning_curves_figure", "learning_time_figure", "training_curves_figure"],
+            ["training_table", "params:recipe"],
+            [
+                "learning_curves_figure",
+                "learning_time_figure",
+                "training_curves_figure",
+                "hard_and_soft_loss_figure",
+            ],
             name="draw_trainings",
         ),
         Node(
             nodes.draw_scores,
             "score_table",
-            ["sorted_scores_figure", "reliability_figure", "precision_recall_figure"],
+            [
+                "sorted_scores_figure",
+                "example_scores_figure",
+                "reliability_figure",
+                "precision_recall_figure",
+            ],
             name="draw_scores",
         ),
         Node(
@@ -132,7 +142,12 @@ def _figure_nodes() -> list[Node]:
                 "comparison",
                 "params:report",
             ],
-            ["label_scores", "label_scatter_figure", "similar_labels_figure"],
+            [
+                "label_scores",
+                "label_scatter_figure",
+                "similar_labels_figure",
+                "posteriors_figure",
+            ],
             name="compare_labels",
         ),
         Node(
@@ -163,6 +178,7 @@ def _page_nodes() -> list[Node]:
                 "score_table": "score_table",
                 "label_scores": "label_scores",
                 "pooled_confusions": "pooled_confusions",
+                "cases": "cases",
                 "label_statistics": "label_statistics",
                 "corpus_table": "corpus_table",
                 "corpus_summary": "corpus_summary",

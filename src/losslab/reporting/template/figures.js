@@ -6,7 +6,7 @@ const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImag
 const narrow = matchMedia("(max-width: 44rem)");
 
 function draw(name) {
-  const figure = name === "label_scatter" ? scatter(data.figures[name]) : data.figures[name];
+  const figure = figureOf(name);
   const element = document.getElementById(name), layout = layoutFor(figure, narrow.matches);
   element.style.height = layout.height ? `${layout.height}px` : "";
   const traces = tracesFor(figure).map(inTheme);
@@ -17,6 +17,26 @@ function draw(name) {
   missing.hidden = !names.length;
   missing.textContent = names.length ? `Not shown: ${names.join(", ")}, whose scores are not probabilities.` : "";
   drawn.add(name);
+}
+
+function figureOf(name) {
+  const figure = data.figures[name], one = document.getElementById(`one-${name}`);
+  if (name === "label_scatter") return scatter(figure);
+  return one ? onlyOf(figure, one.value) : figure;
+}
+
+// Of a figure that shows one loss at a time: its traces, in colours of their own.
+function onlyOf(figure, loss) {
+  const own = figure.data.filter(trace => trace.meta.loss === loss).map(trace => ({ ...trace, meta: undefined, visible: true }));
+  return { ...figure, data: own };
+}
+
+function setUpOneLoss(select) {
+  const name = select.dataset.one, there = new Set(data.figures[name].data.map(trace => trace.meta.loss));
+  const losses = data.losses.filter(loss => there.has(loss));
+  select.replaceChildren(...[...losses].sort().map(loss => new Option(loss, loss)));
+  select.value = there.has(data.reference) ? data.reference : losses[0];
+  select.addEventListener("change", () => draw(name));
 }
 
 // A map's lowest value is the colour of the card in either theme.
@@ -53,6 +73,7 @@ function drawAgain() {
 }
 
 setUpScatter();
+document.querySelectorAll("[data-one]").forEach(setUpOneLoss);
 choose(data.atFirst);
 const near = new IntersectionObserver(entries => {
   for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target.id); }

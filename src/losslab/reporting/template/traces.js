@@ -7,18 +7,27 @@ document.body.append(probe);
 function colour(name) { probe.style.color = `var(${name})`; return getComputedStyle(probe).color; }
 
 function tracesFor(figure) {
-  const others = [], chosen = [];
+  const others = [], chosen = [], members = memberColours(figure);
   for (const trace of figure.data) {
     const loss = trace.meta && trace.meta.loss;
     if (!loss) { chosen.push(trace); continue; }
-    if (choice.losses.includes(loss)) chosen.push(inColour(trace, loss));
+    if (choice.losses.includes(loss)) chosen.push(inColour(trace, loss, colourName(loss)));
+    else if (members.has(loss)) chosen.push(inColour(trace, loss, members.get(loss)));
     else if (!choice.alone && !trace.meta.role) others.push(inGrey(trace));
   }
   return [...others, ...chosen];
 }
 
-function inColour(trace, loss) {
-  const own = colour(colourName(loss)), line = { ...trace.line, color: own };
+// A figure of few losses, its members, has them in colour even if they are not chosen: in colours that are free.
+function memberColours(figure) {
+  const members = figure.data.filter(trace => trace.meta && trace.meta.role === "member").map(trace => trace.meta.loss);
+  const others = [...new Set(members)].filter(loss => !choice.losses.includes(loss)), taken = choice.losses.map(colourName);
+  const all = Array.from({ length: COLOURS }, (_, slot) => `--c${slot + 1}`), free = all.filter(name => !taken.includes(name));
+  return new Map(others.map((loss, place) => [loss, [...free, ...all][place % all.length]]));
+}
+
+function inColour(trace, loss, name) {
+  const own = colour(name), line = { ...trace.line, color: own };
   if (trace.meta.role === "band") return { ...trace, line, fillcolor: own, opacity: .14 };
   if (!trace.line || !trace.line.dash) line.dash = dashOf(loss);
   return { ...trace, visible: true, line: { ...line, width: 2.2 }, marker: { ...trace.marker, color: own } };
@@ -37,10 +46,11 @@ function layoutFor(figure, narrow) {
     font: { color: faint, size: narrow ? 11 : 12, family: "system-ui, sans-serif" }, margin: { l: 48, r: 12, t: 12, b: 44 },
     legend: { orientation: "h", y: 1.02, x: 0, yanchor: "bottom", font: { color: ink }, itemclick: false, itemdoubleclick: false },
     hoverlabel: { bgcolor: colour("--surface"), bordercolor: line, font: { color: ink } }, hovermode: "closest", dragmode: false,
-    xaxis: { ...given.xaxis, ...axis }, yaxis: { ...given.yaxis, ...axis },
   };
-  for (const own of narrow ? [layout.xaxis, layout.yaxis] : []) {
-    if (own.ticktext && own.ticktext.length > MOST_TICKS) own.showticklabels = false; // a touch tells the name
+  for (const name of ["xaxis", "yaxis", ...Object.keys(given).filter(key => /^[xy]axis\d/.test(key))]) {
+    layout[name] = { ...given[name], ...axis };
+    // a touch tells the name
+    if (narrow && layout[name].ticktext && layout[name].ticktext.length > MOST_TICKS) layout[name].showticklabels = false;
   }
   if (given.meta && given.meta.rows) byRows(layout, given.meta.rows);
   if (given.meta && given.meta.height && !narrow) layout.height = given.meta.height;
@@ -60,6 +70,6 @@ function byRows(layout, rows) {
 }
 
 function lacking(figure) {
-  const there = new Set(figure.data.map(trace => trace.meta && trace.meta.loss).filter(Boolean));
+  const there = new Set(figure.data.map(trace => trace.meta && trace.meta.role !== "member" && trace.meta.loss).filter(Boolean));
   return there.size ? choice.losses.filter(loss => !there.has(loss)) : [];
 }
