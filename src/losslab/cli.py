@@ -499,7 +499,7 @@ def _search(options: dict[str, Any]) -> list[str]:
 
     searched = search_runs.SearchRun.create(check, _project(), options)
     searched.prepare_studies(fresh=fresh)
-    searches, failed = searched.run_trials(run)
+    searches, failed = searched.run_trials(run, fresh=fresh)
     _print_table(search_runs.list_searches(searches))
     compared, jobs = searched.compare(searches)
     _print_jobs(compared, jobs, options)

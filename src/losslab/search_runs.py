@@ -21,6 +21,7 @@ from losslab.parameters import (
     namespace,
 )
 from losslab.parameters.sweeps import SweepPoint
+from losslab.pipeline_registry import create_registry
 from losslab.reporting.search_page import (
     DEFAULT,
     STATES,
@@ -29,7 +30,7 @@ from losslab.reporting.search_page import (
     describe_settings,
 )
 from losslab.runners.code import code_hashes
-from losslab.sweep_runs import Parameters, Run, SweepRun, open_catalog, running
+from losslab.sweep_runs import Parameters, SweepRun, open_catalog, running
 
 NAME = "search"
 """The pipeline of searches, and the tag of its runs."""
@@ -94,14 +95,19 @@ class SearchRun:
         code = code_hashes(run_job, LOSSES[loss])
         return describe_search(job, SearchSettings.model_validate(given["search"]), code)
 
-    def run_trials(self, run: Run) -> tuple[dict[str, Any], dict[str, str]]:
-        """By loss: its search; and why those failed that did."""
+    def run_trials(
+        self, run: Callable[..., Any], *, fresh: bool
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """By loss: its search; and why those failed that did. ``fresh``: trials are done anew."""
         names = {f"{namespace(loss)}_search": loss for loss in self.losses}
         part = RunPart({NAME: "trials"}, frozenset(names))
         failed: dict[str, str] = {}
         with running(part):
             try:
-                run(self.given, NAME)
+                if fresh:  # what trials are prepared from is not
+                    run(self.given, NAME, to_outputs=self._prepared())
+                more = {"from_nodes": self._nodes(), "fresh": True} if fresh else {}
+                run(self.given, NAME, **more)
             except LosslabError as error:
                 if not part.datasets:
                     raise
@@ -109,6 +115,19 @@ class SearchRun:
                 lost = [loss for name, loss in names.items() if name not in part.datasets]
                 failed = dict.fromkeys(lost, reason)
         return {loss: part.datasets[n] for n, loss in names.items() if n in part.datasets}, failed
+
+    def _nodes(self) -> list[str]:
+        return [f"{NAME}.{namespace(loss)}.{NAME}" for loss in self.losses]
+
+    def _prepared(self) -> list[str]:
+        """The datasets that trials are done with, as far as nodes make them."""
+        pipeline = create_registry(
+            self.parameters["task"],
+            self.losses,
+            soft_zlpr=self.parameters["soft_labels"]["soft_zlpr"],
+        )[NAME]
+        searches = pipeline.only_nodes(*self._nodes())
+        return sorted(searches.inputs() & pipeline.all_outputs())
 
     def compare(self, searches: Mapping[str, Any]) -> tuple[SweepRun, list[SweepJob]]:
         """The sweep of two points that ends a search: tuned, then default, whose results stay newest."""

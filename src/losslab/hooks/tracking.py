@@ -31,6 +31,7 @@ from losslab.datasets.checked import Checked
 from losslab.errors import Failure, NotApplicableError, Skipped
 from losslab.evaluation import describe_training, own_results
 from losslab.hooks.parts import current_part
+from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, namespace
 from losslab.tracking import (
     CURRENT_TAG,
@@ -67,6 +68,8 @@ ARTIFACTS = {
     "sweep_table": "sweep.csv",
 }
 """Datasets that the parent run keeps; the page holds every figure."""
+SEARCHES = {f"{namespace(loss)}_search" for loss in LOSSES}
+"""Datasets that hold the trials of a loss."""
 OUTBOX = "data/.mlflow_outbox"
 """Where operations for MLflow wait, below the project's folder."""
 MLFLOW_DEFAULTS = {
@@ -173,6 +176,10 @@ class Tracking:
             return
         self._log_params({name: catalog.load(name) for name in node.inputs if _is_parameter(name)})
         self._mirror_outputs(node, catalog, current=True)
+        for name in SEARCHES & set(node.outputs):
+            found = catalog.load(name)
+            for trial in found["trials"]:
+                self._on_event(_trial_of(found, trial))
 
     @hook_impl
     def node_computed(self, node: Node, catalog: DataCatalog) -> None:
@@ -444,6 +451,22 @@ def _describe_sweep(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Tags of a sweep: its name and the point, ``all`` where points are compared."""
     part, sweep = current_part(), parameters.get("sweep")
     return part.tags if part else {"sweep": sweep["name"], "point": "all"} if sweep else {}
+
+
+def _trial_of(search: Mapping[str, Any], trial: Mapping[str, Any]) -> TrialEnded:
+    """A trial that an earlier run did."""
+    return TrialEnded(
+        search["loss"],
+        search["seed"],
+        trial["number"],
+        trial["state"],
+        trial["value"],
+        search["metric"],
+        trial["settings"],
+        {int(step): value for step, value in trial["curve"].items()},
+        trial.get("reason", ""),
+        current=True,
+    )
 
 
 def _training_tags(facts: Mapping[str, Any]) -> dict[str, str]:

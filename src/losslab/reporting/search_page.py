@@ -131,12 +131,18 @@ def describe_order(table: pd.DataFrame, split: str = "test") -> dict[str, Any]:
     pairs = [(i, j) for i in range(count) for j in range(i)]
     swapped = sum((ranks[0][i] - ranks[0][j]) * (ranks[1][i] - ranks[1][j]) < 0 for i, j in pairs)
     return {
-        DEFAULT: rows.sort_values(names[0], kind="stable")["loss"].tolist(),
-        TUNED: rows.sort_values(names[1], kind="stable")["loss"].tolist(),
+        DEFAULT: _order(rows, names[0]),
+        TUNED: _order(rows, names[1]),
         "tau": float(stats.kendalltau(*ranks).statistic) if count > 1 else float("nan"),
         "swapped": swapped,
         "pairs": len(pairs),
     }
+
+
+def _order(rows: pd.DataFrame, rank: str) -> str:
+    """Losses from best to worst: ``db > bce = asl``."""
+    ties = rows.groupby(rank, sort=True)["loss"]
+    return " > ".join(" = ".join(losses) for _, losses in ties)
 
 
 def search_to_markdown(table: pd.DataFrame, metric: str) -> str:
@@ -152,10 +158,9 @@ def order_lines(table: pd.DataFrame) -> list[str]:
     lines = []
     for split in ("validation", "test"):
         order = describe_order(table, split)
-        before, after = (" > ".join(order[point]) for point in (DEFAULT, TUNED))
         change = f"{order['swapped']} of {order['pairs']} pairs swap, tau {order['tau']:.2f}"
-        told = change if order["swapped"] else "unchanged"
-        lines.append(f"{split}: {before}; tuned: {after} ({told})")
+        told = "unchanged" if order[DEFAULT] == order[TUNED] else change
+        lines.append(f"{split}: {order[DEFAULT]}; tuned: {order[TUNED]} ({told})")
     return lines
 
 

@@ -126,6 +126,7 @@ def _opened(file: Path) -> Iterator[optuna.Study]:
             study_name=file.stem, storage=storage, direction="maximize", load_if_exists=True
         )
     finally:
+        file.with_suffix(".lock").unlink(missing_ok=True)
         lock.release()
 
 
