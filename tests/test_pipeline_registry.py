@@ -42,11 +42,22 @@ STAGES = (
     "reporting",
     "report",
     "cross_validation",
+    "search",
+    "search_report",
     "sweep",
     "meta_analysis",
 )
 UNVERSIONED = {
-    *("raw_files", "failures", "checkpoints", "reports", "corpora", "paper_tables", "results"),
+    *(
+        "raw_files",
+        "failures",
+        "checkpoints",
+        "studies",
+        "reports",
+        "corpora",
+        "paper_tables",
+        "results",
+    ),
     "fold_metrics",
     "provenance",
 }
