@@ -503,16 +503,13 @@ def _search(options: dict[str, Any]) -> list[str]:
     _print_table(search_runs.list_searches(searches))
     compared, jobs = searched.compare(searches)
     _print_jobs(compared, jobs, options)
-    results = {**compared.run(jobs, run), "search": searches, "failed": failed}
-    told = [
-        *failed.values(),
-        *(f"{j['label']}: {j['failed']}" for j in results["jobs"] if j["failed"]),
-    ]
+    results = search_runs.gather_results(compared.run(jobs, run), searches, failed)
+    lost = [f"{row['label']}: {row['failed']}" for row in results["jobs"] if row["failed"]]
     if any(job["metrics"] for job in results["jobs"]):
         saved = ("search_results", results, searched.given)
         version = sweep_runs.save_results(*saved, _project(), options)
         run(searched.given, "search_report", load_versions={"search_results": version})
-    return list(dict.fromkeys(told))
+    return [*dict.fromkeys(failed.values()), *lost]
 
 
 @cli.command()

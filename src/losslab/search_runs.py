@@ -166,3 +166,11 @@ def list_searches(searches: Mapping[str, Any]) -> list[dict[str, str]]:
             }
         )
     return rows
+
+
+def gather_results(
+    compared: Mapping[str, Any], searches: Mapping[str, Any], failed: Mapping[str, str]
+) -> dict[str, Any]:
+    """What a report is made of: the sweep's results, default first, and the searches by loss."""
+    jobs = sorted(compared["jobs"], key=lambda job: job["label"] != DEFAULT)
+    return {**compared, "jobs": jobs, "search": dict(searches), "failed": dict(failed)}

@@ -7,6 +7,7 @@ from scipy import sparse
 from losslab.parameters import SearchSettings
 from losslab.pipelines.search.nodes import search
 from losslab.supervision import describe_labels, frequency_groups
+
 from .small_data import GRID, SPLIT, loss_settings, make_data, make_splits
 
 
