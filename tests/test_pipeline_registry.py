@@ -20,6 +20,7 @@ from losslab.parameters import (
     LossSettings,
     Recipe,
     ReportSettings,
+    SearchSettings,
     SoftLabelSettings,
     SplitSettings,
     TfidfSettings,
@@ -162,8 +163,20 @@ def test_kedro_sees_the_types_of_the_parameters(pipelines):
         "element_keywords": ElementKeywordSettings,
         "threshold_grid": ThresholdGrid | None,
         "report": ReportSettings,
+        "search": SearchSettings,
     }
     assert {name: types[name] for name in expected} == expected
+
+
+def test_search_takes_what_a_training_takes_and_reads_no_scores(pipelines, task):
+    free = {name for name in pipelines["search"].inputs() if not name.startswith("params:")}
+    assert free - {"failures"} == {"raw_files", "checkpoints", "studies"}
+    nodes = {node.name: node for node in pipelines["modelling"].nodes}
+    for node in pipelines["search"].only_nodes_with_tags("search").nodes:
+        (loss,) = (tag for tag in node.tags if tag != "search")
+        (train,) = (each for name, each in nodes.items() if name.endswith(f".{loss}.train"))
+        only_train = {"params:num_seeds", "failures"}
+        assert set(node.inputs) == set(train.inputs) - only_train | {"params:search", "studies"}
 
 
 def test_every_intermediate_is_versioned_in_the_catalog_with_a_layer(pipelines):
