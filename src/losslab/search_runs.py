@@ -62,13 +62,13 @@ class SearchRun:
 
     def prepare_studies(self, *, fresh: bool) -> None:
         """Stop at a study of another search; if ``fresh``, remove studies in place of that."""
-        from losslab.search import refuse_other_search, study_file
+        from losslab.search import refuse_other_search, remove_search, study_file
 
         folder: Path = open_catalog(self.project, self.options, self.given).load("studies")
         for loss in self.losses:
             file = study_file(folder, loss)
             if fresh:
-                file.unlink(missing_ok=True)
+                remove_search(file)
             elif file.exists():
                 refuse_other_search(file, self._facts(loss))
 

@@ -13,8 +13,8 @@ from scipy import sparse
 from losslab.errors import LosslabError, SearchError
 from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, SearchSettings
-from losslab.search import refuse_other_search, run_search, study_file
-from losslab.search.study import describe_search
+from losslab.search import refuse_other_search, remove_search, run_search, study_file
+from losslab.search.study import _opened, describe_search
 from losslab.supervision import describe_labels
 from losslab.training.checkpoint import Checkpoints
 from losslab.training.events import EpochEnded, TrialEnded, listening
@@ -200,9 +200,18 @@ def test_trials_are_told_one_by_one_and_their_trainings_are_not(tmp_path):
 
 
 def test_study_is_open_once(tmp_path):
-    from losslab.search.study import _opened
-
     file = study_file(tmp_path, "focal")
     with _opened(file), pytest.raises(SearchError, match=r"another search has .* open"):
         search(tmp_path)
     search(tmp_path, trials=1)
+
+
+def test_study_that_is_removed_is_begun_anew_but_not_while_it_is_open(tmp_path):
+    first = without_times(search(tmp_path, trials=2))
+    file = study_file(tmp_path, "focal")
+    with _opened(file), pytest.raises(SearchError, match=r"another search has .* open"):
+        remove_search(file)
+    remove_search(file)
+    assert list(tmp_path.iterdir()) == []
+    remove_search(file)
+    assert without_times(search(tmp_path, trials=2, warmup_steps=11)) == first

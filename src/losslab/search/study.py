@@ -76,6 +76,13 @@ def refuse_other_search(file: Path, facts: Mapping[str, Any]) -> None:
             _refuse_other(file, study.user_attrs.get(FACTS, {}), facts)
 
 
+def remove_search(file: Path) -> None:
+    """Remove a study, unless another search has it open."""
+    if file.exists():
+        with _opened(file):
+            file.unlink()
+
+
 def run_search(
     job: TrainingJob,
     data: TrainingData,
