@@ -207,7 +207,7 @@ def commands(page):
     return [part.strip() for part in parts if part.strip().startswith("kedro ")]
 
 
-OWN = {"run", "explain", "cross-validate", "sweep", "fetch", "prune"}
+OWN = {"run", "explain", "cross-validate", "search", "sweep", "fetch", "prune"}
 SHOWN = sorted({command for page in PRESENT for command in commands(page)})
 SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.split()[1] in OWN]
 

@@ -20,6 +20,7 @@ from losslab.parameters import (
     LossSettings,
     Recipe,
     ReportSettings,
+    SearchSettings,
     SoftLabelSettings,
     SplitSettings,
     TfidfSettings,
@@ -42,11 +43,22 @@ STAGES = (
     "reporting",
     "report",
     "cross_validation",
+    "search",
+    "search_report",
     "sweep",
     "meta_analysis",
 )
 UNVERSIONED = {
-    *("raw_files", "failures", "checkpoints", "reports", "corpora", "paper_tables", "results"),
+    *(
+        "raw_files",
+        "failures",
+        "checkpoints",
+        "studies",
+        "reports",
+        "corpora",
+        "paper_tables",
+        "results",
+    ),
     "fold_metrics",
     "provenance",
 }
@@ -159,8 +171,20 @@ def test_kedro_sees_the_types_of_the_parameters(pipelines):
         "element_keywords": ElementKeywordSettings,
         "threshold_grid": ThresholdGrid | None,
         "report": ReportSettings,
+        "search": SearchSettings,
     }
     assert {name: types[name] for name in expected} == expected
+
+
+def test_search_takes_what_a_training_takes_and_reads_no_scores(pipelines, task):
+    free = {name for name in pipelines["search"].inputs() if not name.startswith("params:")}
+    assert free - {"failures"} == {"raw_files", "checkpoints", "studies"}
+    nodes = {node.name: node for node in pipelines["modelling"].nodes}
+    for node in pipelines["search"].only_nodes_with_tags("search").nodes:
+        (loss,) = (tag for tag in node.tags if tag != "search")
+        (train,) = (each for name, each in nodes.items() if name.endswith(f".{loss}.train"))
+        only_train = {"params:num_seeds", "failures"}
+        assert set(node.inputs) == set(train.inputs) - only_train | {"params:search", "studies"}
 
 
 def test_every_intermediate_is_versioned_in_the_catalog_with_a_layer(pipelines):
@@ -245,7 +269,7 @@ def test_soft_zlpr_needs_keywords_only_where_it_is_smoothed_towards_them():
 def test_every_folder_of_pipelines_is_a_pipeline(pipelines):
     folders = {path.parent.name for path in (ROOT / "src/losslab/pipelines").glob("*/pipeline.py")}
     assert folders <= set(pipelines)
-    assert len(folders) == 10
+    assert len(folders) == 11
 
 
 def test_stage_comes_with_its_upstream_and_ends_with_itself(pipelines, task):

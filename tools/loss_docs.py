@@ -80,9 +80,11 @@ def describe(loss: type[Loss]) -> str:
         lines.append(f"*Needs in the context:* {', '.join(f'`{need}`' for need in in_context)}.")
     lines.append("")
     if loss.options():
-        lines += ["| option | default | bounds | source of the default |", "|---|---|---|---|"]
+        lines += ["| option | default | bounds | searched | source of the default |"]
+        lines += ["|---|---|---|---|---|"]
         lines += [
-            f"| `{option.name}` | {option.default} | {_bounds(option)} | {option.source} |"
+            f"| `{option.name}` | {option.default} | {_bounds(option)} | {_searched(option)} "
+            f"| {option.source} |"
             for option in loss.options().values()
         ]
         lines.append("")
@@ -115,6 +117,17 @@ def _bounds(option: Hyperparameter) -> str:
     elif float in option.types:
         words += ["a number"]
     return " or ".join(words)
+
+
+def _searched(option: Hyperparameter) -> str:
+    """What ``kedro search`` tries."""
+    words = ["each word"] if option.choices else ["both"] if bool in option.types else []
+    values = [f"{value:g}" for value in option.search]
+    if len(values) > 2:
+        words += [", ".join(values)]
+    elif values:
+        words += [" to ".join(values) + (" (log)" if option.log else "")]
+    return " or ".join(words) or "no"
 
 
 def _prose(thing: object) -> str:

@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
@@ -32,6 +32,7 @@ from losslab.errors import (
 )
 from losslab.losses import LOSSES
 from losslab.parameters import did_you_mean, method_of, namespace
+from losslab.parameters.validation import merge_mappings
 from losslab.temporary import sweep_parts, sweep_scratch_folders
 
 logger = logging.getLogger(__name__)
@@ -57,6 +58,8 @@ IN_PART = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
 LOSS_FAILURES = (NonFiniteLossError, TrainingFailedError, FailedNodesError)
 """Errors that cost a fold of a loss: cross-validation goes on with the other folds."""
 
+PARAMS_FILE = "losslab.params_file"
+"""Where a command's ``meta`` holds the content of ``--params-file``."""
 RUNS = "data/.runs"
 """Where each run holds a lock, below the project's folder."""
 
@@ -107,6 +110,31 @@ def _words(text: str, choices: Iterable[str]) -> str:
     return f"{text}: {', '.join(choices)}."
 
 
+def _read_params_file(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Read parameters from YAML, for ``--params`` to be laid over."""
+    if value is None:
+        return
+    try:
+        content = yaml.safe_load(Path(value).read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise click.ClickException(f"--params-file: {' '.join(str(error).split())}") from None
+    if not isinstance(content, Mapping):
+        raise click.ClickException(f"--params-file: {value} holds no parameters by name")
+    context.meta[PARAMS_FILE] = content
+
+
+def _with_params_file() -> click.Parameter:
+    """Kedro's ``--params``, laid over those of ``--params-file``."""
+    option = copy(next(option for option in kedro_run.params if option.name == "params"))
+    split: Any = option.callback
+
+    def merge(context: click.Context, param: click.Parameter, value: str) -> dict[str, Any]:
+        return merge_mappings(context.meta.get(PARAMS_FILE, {}), split(context, param, value))
+
+    option.callback = merge
+    return option
+
+
 OPTIONS: list[click.Parameter] = [
     click.Option(["--dataset"], help=_words("A dataset (conf/datasets)", _dataset_names())),
     click.Option(["--recipe"], help=_words("A model and its budget", _recipe_names())),
@@ -138,7 +166,15 @@ OPTIONS: list[click.Parameter] = [
         callback=_resolve_runner,
         help="losslab.runners.RayRunner trains on a Ray cluster (docs/scaling.md).",
     ),
-    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner"}),
+    click.Option(
+        ["--params-file"],
+        callback=_read_params_file,
+        is_eager=True,
+        expose_value=False,
+        help="Parameters as YAML, such as the best.yml of a search; --params goes before it.",
+    ),
+    *(option for option in kedro_run.params if option.name not in {*FIXED, "runner", "params"}),
+    _with_params_file(),
 ]
 
 
@@ -191,13 +227,18 @@ def _log_level(level: int | None) -> Iterator[None]:
 def _resolve_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options in Kedro's own words, every name checked and complete."""
     options = dict(options)
-    chosen = {SUGAR[name]: options.pop(name, None) for name in SUGAR}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    options["params"] = {**(options["params"] or {}), **given}
+    options["params"] = _with_sugar(options)
     if options["pipeline"] and not options["pipelines"]:  # Kedro deprecates it with a warning
         options |= {"pipeline": None, "pipelines": [options["pipeline"]]}
     _resolve_names(options)
     return options
+
+
+def _with_sugar(options: dict[str, Any]) -> dict[str, Any]:
+    """What ``--params`` and our own options set; the latter are taken from ``options``."""
+    chosen = {SUGAR[name]: options.pop(name, None) for name in SUGAR}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    return {**(options["params"] or {}), **given}
 
 
 @cli.command(params=OPTIONS, context_settings=kedro_run.context_settings)
@@ -371,9 +412,7 @@ def sweep(context: click.Context, /, name: str | None, dry_run: bool, **options:
     kedro sweep undersampled --dataset=imdb --losses=ce,kwls --dry-run
     """
     _refuse_parts(context, "job")
-    chosen = {SUGAR[key]: options.pop(key) for key in SUGAR}
-    given = {key: value for key, value in chosen.items() if value is not None}
-    options["params"] = {**(options["params"] or {}), **given}
+    options["params"] = _with_sugar(options)
     if name is None:
         loader = _config_loader(options["conf_source"], options["env"], options["params"])
         _print_table([{"sweep": key, "title": title} for key, title in loader.sweeps.items()])
@@ -395,20 +434,82 @@ def _sweep(name: str, dry_run: bool, options: dict[str, Any]) -> list[str]:
 
     swept = sweep_runs.SweepRun.create(name, options["params"], check)
     jobs = swept.expand(run)
+    _print_jobs(swept, jobs, options)
+    if dry_run:
+        return []
+    results = swept.run(jobs, run)
+    failed = [f"{row['label']}: {row['failed']}" for row in results["jobs"] if row["failed"]]
+    if any(row["metrics"] for row in results["jobs"]):
+        saved = ("sweep_results", results, swept.given)
+        version = sweep_runs.save_results(*saved, _project(), options)
+        run(swept.given, "sweep", load_versions={"sweep_results": version})
+    return failed
+
+
+def _print_jobs(swept: Any, jobs: Sequence[Any], options: dict[str, Any]) -> None:
+    """The trainings that jobs lack, and their time."""
+    from losslab import sweep_runs
+
     plans = sweep_runs.plan_jobs(swept, jobs, _project(), options)
     workers = sweep_runs.workers_of(swept.parameters, options["workers"])
     _print_table(sweep_runs.list_jobs(plans, workers))
     trainings = sum(len(plan.stale) * plan.seeds for plan in plans)
     time = sweep_runs.describe_time(plans, workers)
     click.echo(f"{len(jobs)} jobs, {trainings} trainings; time: {time}, workers: {workers}")
-    if dry_run:
-        return []
-    results = swept.run(jobs, run)
-    failed = [f"{row['label']}: {row['failed']}" for row in results["jobs"] if row["failed"]]
-    if any(row["metrics"] for row in results["jobs"]):
-        version = sweep_runs.save_results(results, swept, _project(), options)
-        run(swept.given, "sweep", load_versions={"sweep_results": version})
-    return failed
+
+
+@cli.command(
+    params=[
+        click.Option(["--trials"], type=int, help="Trials of each loss; the first is its default."),
+        *WHOLE_RUNS,
+    ],
+    context_settings=kedro_run.context_settings,
+)
+@click.pass_context
+def search(context: click.Context, /, trials: int | None, **options: Any) -> None:
+    """Search learning rate and options of every loss, then compare tuned with default.
+
+    The same number of trials for every loss, chosen on validation alone. A study per loss lies in a
+    file; an interrupted search goes on when the command is repeated. --fresh begins anew.
+
+    \b
+    kedro search --losses=bce,db,zlpr --trials=20
+    kedro run --losses=bce,db,zlpr --params-file=data/08_reporting/cwe/probe/search/latest/best.yml
+    """
+    _refuse_parts(context, "loss")
+    options["params"] = _with_sugar(options)
+    if trials is not None:
+        options["params"] = merge_mappings(options["params"], {"search": {"trials": trials}})
+    failed = _explain_errors(lambda: _search(options))
+    if failed:
+        raise click.ClickException("; ".join(failed))
+
+
+def _search(options: dict[str, Any]) -> list[str]:
+    """Search every loss, compare tuned with default, report; which failed and why."""
+    from losslab import search_runs, sweep_runs
+
+    fresh, options = options["fresh"], {**options, "fresh": False}
+
+    def run(params: dict[str, Any], pipeline: str, **more: Any) -> None:
+        _run({**options, "params": params, "pipelines": [pipeline], **more})
+
+    def check(params: dict[str, Any]) -> dict[str, Any]:
+        return _parameters({**options, "params": params})
+
+    searched = search_runs.SearchRun.create(check, _project(), options)
+    searched.prepare_studies(fresh=fresh)
+    searches, failed = searched.run_trials(run, fresh=fresh)
+    _print_table(search_runs.list_searches(searches))
+    compared, jobs = searched.compare(searches)
+    _print_jobs(compared, jobs, options)
+    results = search_runs.gather_results(compared.run(jobs, run), searches, failed)
+    lost = [f"{row['label']}: {row['failed']}" for row in results["jobs"] if row["failed"]]
+    if any(job["metrics"] for job in results["jobs"]):
+        saved = ("search_results", results, searched.given)
+        version = sweep_runs.save_results(*saved, _project(), options)
+        run(searched.given, "search_report", load_versions={"search_results": version})
+    return [*dict.fromkeys(failed.values()), *lost]
 
 
 @cli.command()

@@ -47,6 +47,10 @@ class TrainingFailedError(LosslabError, RuntimeError):
     """A training process that ended without a result."""
 
 
+class SearchError(LosslabError, ValueError):
+    """A study that cannot be continued: it is of another search, or open elsewhere."""
+
+
 class IncomparableError(LosslabError, ValueError):
     """Results that differ in more than the loss."""
 

@@ -16,6 +16,7 @@ from losslab.pipelines import (
     features,
     meta_analysis,
     reporting,
+    search,
     supervision,
     sweep,
     training,
@@ -75,6 +76,8 @@ def _registry(
         "report": report,
         "cross_validation": cross_validation.create_pipeline(),
         "sweep": sweep.create_pipeline(),
+        "search": _searches(chosen, every),
+        "search_report": search.create_report(),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
         "__default__": every + baselines + report,
@@ -98,6 +101,12 @@ def _loss(loss: str, task: str) -> Pipeline:
 def _up_to(stage: str, pipeline: Pipeline) -> Pipeline:
     """The nodes of a stage, of every loss, with all they need."""
     return pipeline.to_nodes(*(node.name for node in pipeline.nodes if stage in node.tags))
+
+
+def _searches(losses: Sequence[str], modelling: Pipeline) -> Pipeline:
+    """The searches of losses with all that their trainings are prepared from."""
+    searches = search.create_pipeline(losses)
+    return (modelling + searches).to_nodes(*(node.name for node in searches.nodes))
 
 
 def _baseline(baseline: str) -> Pipeline:

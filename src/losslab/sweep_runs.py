@@ -235,10 +235,14 @@ def open_catalog(project: Path, options: Mapping[str, Any], params: Parameters) 
 
 
 def save_results(
-    results: dict[str, Any], sweep: SweepRun, project: Path, options: Mapping[str, Any]
+    name: str,
+    results: dict[str, Any],
+    given: Parameters,
+    project: Path,
+    options: Mapping[str, Any],
 ) -> str:
-    """Save what all jobs gave as ``sweep_results``; the version."""
-    dataset: Any = open_catalog(project, options, sweep.given).get("sweep_results")
+    """Save what all jobs gave as the dataset ``name``; the version."""
+    dataset: Any = open_catalog(project, options, given).get(name)
     dataset.save(results)
     return str(dataset.resolve_save_version())
 

@@ -23,6 +23,42 @@ def any_word(self, *, kind: Annotated[str, Option("a")] = "soft") -> None: ...
 def another_word(self, *, kind: Annotated[Literal["soft"], Option("a")] = "hard") -> None: ...
 
 
+def _searched(**option):
+    def constructor(self, *, beta: Annotated[float, Option("a", 0, 9, **option)] = 0.7) -> None: ...
+
+    return constructor
+
+
+def counted(self, *, pairs: Annotated[int, Option("a", search=(1, 9))] = 0) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("constructor", "message"),
+    [
+        (_searched(search=(0, 10)), "search of beta must be <= 9, got 10"),
+        (
+            _searched(search=(2, 1)),
+            r"search of beta must be two or more rising numbers, got \(2, 1\)",
+        ),
+        (_searched(search=(2,)), "search of beta must be two or more rising numbers"),
+        (_searched(search=(0, 1), log=True), "search of beta: log needs a range above 0"),
+        (_searched(search=(1, 2, 3), log=True), "search of beta: log needs a range above 0"),
+        (counted, "search of pairs: only a float has a range"),
+    ],
+)
+def test_what_a_search_tries_is_within_the_bounds(constructor, message):
+    with pytest.raises(TypeError, match=f"^TverskyLoss: {message}"):
+        define(constructor)
+
+
+def test_what_a_search_tries_stands_in_the_signature():
+    loss = define(_searched(search=(0.1, 2), log=True))
+    assert (loss.options()["beta"].search, loss.options()["beta"].log) == ((0.1, 2), True)
+    assert repr(Option("a", 0, 9, (0.1, 2), log=True)) == (
+        "Option('a', minimum=0, maximum=9, search=(0.1, 2), log=True)"
+    )
+
+
 @pytest.mark.parametrize(
     ("constructor", "message"),
     [

@@ -57,8 +57,9 @@ def make_splits() -> pd.DataFrame:
     return pd.DataFrame({"id": ids, "text": [f"text {name}" for name in ids], "split": SPLIT})
 
 
-def loss_settings(loss: str) -> LossSettings:
-    return LossSettings(name=loss, options=LOSSES[loss].defaults())
+def loss_settings(loss: str, learning_rate: float | None = None) -> LossSettings:
+    options = LOSSES[loss].defaults()
+    return LossSettings(name=loss, options=options, learning_rate=learning_rate)
 
 
 def run_nodes(
@@ -68,8 +69,13 @@ def run_nodes(
     task: str = "multi",
     permute: str | None = None,
     primary_rule: str = "tuned",
+    learning_rate: float | None = None,
+    recipe_rate: float = 0.1,
 ) -> Evaluated:
-    """Train, score, decide and evaluate; ``permute``: the split whose targets are permuted."""
+    """Train, score, decide and evaluate; ``permute``: the split whose targets are permuted.
+
+    ``learning_rate``: the loss's own, in place of ``recipe_rate``.
+    """
     features, targets = data
     targets = targets.copy()
     if permute is not None:
@@ -80,8 +86,8 @@ def run_nodes(
     statistics = describe_labels(sparse.csr_array(targets[SPLIT == "train"]))
     statistics["groups"] = frequency_groups(statistics["frequencies"])
     shared = {
-        "loss": loss_settings(loss),
-        "recipe": read_recipe("probe", {"hidden_dim": 0}, epochs=6, learning_rate=0.1),
+        "loss": loss_settings(loss, learning_rate),
+        "recipe": read_recipe("probe", {"hidden_dim": 0}, epochs=6, learning_rate=recipe_rate),
         "features": {"embeddings": features},
         "splits": splits,
         "label_statistics": statistics,

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from losslab.errors import NonFiniteScoresError
+from losslab.evaluation.comparability import find_mismatches
 from losslab.pipelines.training.nodes import score
+from losslab.reporting import comparison_table
 
 from .small_data import make_data, run_nodes
 
@@ -45,3 +47,28 @@ def test_scores_of_a_damaged_model_are_refused_by_loss_and_seed():
         NonFiniteScoresError, match=r"^db, seed 2: 30 of 120 scores of the validation"
     ):
         score(**done.shared, model=done.model)
+
+
+def test_learning_rate_of_a_loss_trains_as_that_of_the_recipe_and_is_recorded():
+    data = make_data()
+    own = run_nodes(data, "bce", learning_rate=0.02)
+    recipes = run_nodes(data, "bce", recipe_rate=0.02)
+    other = run_nodes(data, "bce")
+    assert own.model.keys() == recipes.model.keys()
+    assert same(own.model, recipes.model)
+    assert not same(own.model, other.model)
+    assert own.metrics["options"] == {"learning_rate": 0.02}
+    assert other.metrics["options"] == {}
+
+
+def test_losses_of_other_learning_rates_are_compared_and_the_report_tells_them():
+    data = make_data()
+    results = {
+        "bce": run_nodes(data, "bce").metrics,
+        "db": run_nodes(data, "db", learning_rate=0.02).metrics,
+    }
+    assert find_mismatches(results, "bce") == {}
+    table = comparison_table(results).set_index("loss")
+    assert table.loc["db", "learning_rate"] == 0.02
+    assert pd.isna(table.loc["bce", "learning_rate"])
+    assert "learning_rate" not in comparison_table({"bce": results["bce"]})

@@ -69,6 +69,8 @@ class Summary:
             return results
         if "sweep_page" in pipeline.all_outputs():
             self._print_sweep(catalog)
+        elif "search_page" in pipeline.all_outputs():
+            self._print_search(catalog)
         elif "cross_validation_page" in pipeline.all_outputs():
             self._print_folds(catalog)
         elif self._metrics:
@@ -102,6 +104,18 @@ class Summary:
         table = sweep_to_markdown(catalog.load("sweep_table"), catalog.load("sweep_results"))
         runs = f"runs     {self._tracking.how_to_open()}"
         click.echo("\n".join(["", f"report   {_relative(page.latest)}", "", table, "", runs, ""]))
+
+    def _print_search(self, catalog: DataCatalog) -> None:
+        """The path of the page, then default against tuned, and where the best settings are."""
+        from losslab.reporting import search_to_markdown
+
+        page: Any = catalog.get("search_page")
+        best: Any = catalog.get("best_settings")
+        metric = catalog.load("search_results")["metric"]
+        table = search_to_markdown(catalog.load("search_table"), metric)
+        paths = [f"report   {_relative(page.latest)}", f"settings {_relative(best.latest)}"]
+        runs = f"runs     {self._tracking.how_to_open()}"
+        click.echo("\n".join(["", *paths, "", table, "", runs, ""]))
 
     def _print(self, catalog: DataCatalog) -> None:
         from losslab.reporting import comparison_table, to_markdown

@@ -31,8 +31,11 @@ from losslab.datasets.checked import Checked
 from losslab.errors import Failure, NotApplicableError, Skipped
 from losslab.evaluation import describe_training, own_results
 from losslab.hooks.parts import current_part
-from losslab.parameters import namespace
+from losslab.losses import LOSSES
+from losslab.parameters import LossSettings, namespace
 from losslab.tracking import (
+    CURRENT_TAG,
+    FAILURE_TAG,
     MADE_BY_TAG,
     PARENT,
     PROCESS_TAG,
@@ -47,7 +50,7 @@ from losslab.tracking import (
     view_address,
     without_credentials,
 )
-from losslab.training.events import Event, TrainingEnded, TrainingStarted, listening
+from losslab.training.events import Event, TrainingEnded, TrainingStarted, TrialEnded, listening
 
 METRICS = {f"{namespace(method)}_metrics": method for method in METHODS}
 """Datasets that hold the metrics of a loss or baseline."""
@@ -58,10 +61,15 @@ ARTIFACTS = {
     "corpus_table": "corpus_table.csv",
     "cross_validation_page": "cross_validation.html",
     "fold_comparison": "fold_comparison.csv",
+    "search_page": "search.html",
+    "search_table": "search.csv",
+    "best_settings": "best.yml",
     "sweep_page": "sweep.html",
     "sweep_table": "sweep.csv",
 }
 """Datasets that the parent run keeps; the page holds every figure."""
+SEARCHES = {f"{namespace(loss)}_search" for loss in LOSSES}
+"""Datasets that hold the trials of a loss."""
 OUTBOX = "data/.mlflow_outbox"
 """Where operations for MLflow wait, below the project's folder."""
 MLFLOW_DEFAULTS = {
@@ -168,6 +176,10 @@ class Tracking:
             return
         self._log_params({name: catalog.load(name) for name in node.inputs if _is_parameter(name)})
         self._mirror_outputs(node, catalog, current=True)
+        for name in SEARCHES & set(node.outputs):
+            found = catalog.load(name)
+            for trial in found["trials"]:
+                self._on_event(_trial_of(found, trial))
 
     @hook_impl
     def node_computed(self, node: Node, catalog: DataCatalog) -> None:
@@ -294,20 +306,36 @@ class Tracking:
             self._runs.start(event.loss, event.seed, params)
         elif isinstance(event, TrainingEnded):
             self._runs.tag(event.loss, event.seed, _training_tags(event.facts))
+        elif isinstance(event, TrialEnded):
+            self._add_trial(self._runs, event)
         else:
             metrics = {name.replace("_", "/", 1): value for name, value in event.metrics.items()}
             self._runs.log_metrics(event.loss, event.seed, event.evaluation, metrics)
 
+    def _add_trial(self, runs: TrainingRuns, trial: TrialEnded) -> None:
+        """The run of a trial: its settings, its value, the best value so far by step."""
+        metric = f"validation/{trial.metric}"
+        points = [(f"{metric}_best", value, step) for step, value in trial.curve.items()]
+        points += [] if trial.value is None else [(metric, trial.value, 0)]
+        tags = {"pruned": "true"} if trial.state == "pruned" else {}
+        tags |= {FAILURE_TAG: trial.reason} if trial.reason else {}
+        tags |= {CURRENT_TAG: "true"} if trial.current else {}
+        parameters = self._training_params(trial.loss, trial.seed) | {
+            "loss_options": trial.settings
+        }
+        training = (trial.loss, trial.seed, trial.number)
+        runs.add_trial(*training, parameters, state=trial.state, metrics=points, tags=tags)
+
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
-        """All parameters but the options of other losses, and the definition of a sweep."""
-        others = {"sweep", *(namespace(name) for name in METHODS)}
+        """All parameters but the options of other losses, and those of sweep and search."""
+        others = {"sweep", "search", *(namespace(name) for name in METHODS)}
         shared = {key: value for key, value in self._parameters.items() if key not in others}
         return {
             **shared,
             "label_statistics": self._label_statistics,
             "loss": loss,
             "seed": seed,
-            "loss_options": self._parameters[namespace(loss)]["options"],
+            "loss_options": LossSettings(**self._parameters[namespace(loss)]).settings,
         }
 
     def _log_params(self, parameters: Mapping[str, Any]) -> None:
@@ -423,6 +451,22 @@ def _describe_sweep(parameters: Mapping[str, Any]) -> dict[str, str]:
     """Tags of a sweep: its name and the point, ``all`` where points are compared."""
     part, sweep = current_part(), parameters.get("sweep")
     return part.tags if part else {"sweep": sweep["name"], "point": "all"} if sweep else {}
+
+
+def _trial_of(search: Mapping[str, Any], trial: Mapping[str, Any]) -> TrialEnded:
+    """A trial that an earlier run did."""
+    return TrialEnded(
+        search["loss"],
+        search["seed"],
+        trial["number"],
+        trial["state"],
+        trial["value"],
+        search["metric"],
+        trial["settings"],
+        {int(step): value for step, value in trial["curve"].items()},
+        trial.get("reason", ""),
+        current=True,
+    )
 
 
 def _training_tags(facts: Mapping[str, Any]) -> dict[str, str]:

@@ -75,9 +75,9 @@ class AsymmetricLoss(Loss):
     def __init__(
         self,
         *,
-        gamma_pos: Annotated[float, Option(SCRIPT, minimum=0)] = 0.0,
-        gamma_neg: Annotated[float, Option(SCRIPT, minimum=0)] = 4.0,
-        clip: Annotated[float, Option(SCRIPT, minimum=0, maximum=0.999)] = 0.05,
+        gamma_pos: Annotated[float, Option(SCRIPT, minimum=0, search=(0, 4))] = 0.0,
+        gamma_neg: Annotated[float, Option(SCRIPT, minimum=0, search=(0, 8))] = 4.0,
+        clip: Annotated[float, Option(SCRIPT, minimum=0, maximum=0.999, search=(0, 0.3))] = 0.05,
     ) -> None:
         super().__init__()
         self.gamma_pos, self.gamma_neg, self.clip = gamma_pos, gamma_neg, clip

@@ -16,15 +16,25 @@ from losslab.losses.cross_entropy import BALANCED, Gamma, pointwise
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
 
-EffectiveNumber = Annotated[float, Option("A.1: both datasets", minimum=0, maximum=0.999999)]
-Alpha = Annotated[float, Option("A.1: both datasets", minimum=0)]
-Beta = Annotated[float, Option("A.1: both datasets", minimum=0)]
+EffectiveNumber = Annotated[
+    float,
+    Option(
+        "A.1: both datasets", minimum=0, maximum=0.999999, search=(0.5, 0.9, 0.99, 0.999, 0.9999)
+    ),
+]
+Alpha = Annotated[float, Option("A.1: both datasets", minimum=0, search=(0, 1))]
+Beta = Annotated[float, Option("A.1: both datasets", minimum=0, search=(1, 20))]
 Mu = Annotated[
     float | Literal["auto"],
-    Option("our choice: (mean + median) / 2 of r, close to A.1's 0.9 (Reuters), 0.05 (PubMed)"),
+    Option(
+        "our choice: (mean + median) / 2 of r, close to A.1's 0.9 (Reuters), 0.05 (PubMed)",
+        search=(0, 1),
+    ),
 ]
-Kappa = Annotated[float, Option("A.1: both datasets", minimum=0)]
-Lambda = Annotated[float, Option("A.1: lambda, both datasets", minimum=1e-6)]
+Kappa = Annotated[float, Option("A.1: both datasets", minimum=0, search=(0, 0.5))]
+Lambda = Annotated[
+    float, Option("A.1: lambda, both datasets", minimum=1e-6, search=(1, 10), log=True)
+]
 
 
 @torch.no_grad()

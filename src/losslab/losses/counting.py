@@ -42,7 +42,13 @@ class LabelCountLoss(Loss):
         self,
         *,
         weight: Annotated[
-            float, Option("our choice: eq. 2 leaves lambda open; small beside bce", minimum=0)
+            float,
+            Option(
+                "our choice: eq. 2 leaves lambda open; small beside bce",
+                minimum=0,
+                search=(0.001, 1),
+                log=True,
+            ),
         ] = 0.1,
         per_label: Annotated[
             bool, Option("our choice: the term's size does not grow with C")

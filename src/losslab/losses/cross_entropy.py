@@ -15,7 +15,7 @@ from losslab.losses.divergence import softmax_divergence
 from losslab.losses.hyperparameters import Option
 
 BALANCED = "Huang et al. 2021, Balancing Methods for Multi-label Text Classification"
-Gamma = Annotated[float, Option("A.1: both datasets", minimum=0)]
+Gamma = Annotated[float, Option("A.1: both datasets", minimum=0, search=(0, 5))]
 
 SMALLEST_FOCUS = 1e-8  # below it, gamma in (0, 1) has an infinite gradient
 

@@ -12,7 +12,9 @@ from losslab.losses.base import Context, Loss
 from losslab.losses.hyperparameters import Option
 from losslab.losses.zlpr import ZLPR
 
-Smooth = Annotated[float, Option("4.2: gamma of eq. 20, 21", minimum=1e-6)]
+Smooth = Annotated[
+    float, Option("4.2: gamma of eq. 20, 21", minimum=1e-6, search=(0.01, 10), log=True)
+]
 
 
 def dice(logits: Tensor, targets: Tensor, *, smooth: float, over_batch: bool) -> Tensor:

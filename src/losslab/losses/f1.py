@@ -21,7 +21,7 @@ from losslab.losses.label_statistics import LabelStatistics
 
 SIGMOID_F1 = "Benedict et al. 2021, sigmoidF1"
 Average = Literal["macro", "present", "micro"]
-FBeta = Annotated[float, Option("eq. 9: F1", minimum=1e-3)]
+FBeta = Annotated[float, Option("eq. 9: F1", minimum=1e-3, search=(0.5, 2), log=True)]
 Averaged = Annotated[Average, Option("eq. 9, over all labels")]
 TRIED = "our choice: a trial on validation data of CWE and Reuters"
 OURS = "our choice: 4.2 says only that beta starts low and grows each epoch"
@@ -161,8 +161,10 @@ class SigmoidF1Loss(_F1Loss):
     def __init__(
         self,
         *,
-        beta: Annotated[float | Sequence[float], Option(TRIED, minimum=1e-6)] = 2.0,
-        eta: Annotated[float | Sequence[float], Option(TRIED)] = 0.0,
+        beta: Annotated[
+            float | Sequence[float], Option(TRIED, minimum=1e-6, search=(0.5, 20), log=True)
+        ] = 2.0,
+        eta: Annotated[float | Sequence[float], Option(TRIED, search=(-2, 2))] = 0.0,
         input: Annotated[  # noqa: A002
             Literal["logit", "probability"], Option("our choice: probabilities hardly train")
         ] = "logit",
@@ -204,11 +206,16 @@ class AnnealedF1Loss(_F1Loss):
         self,
         *,
         beta: Annotated[
-            float | Sequence[float], Option(f"{OURS}; 1 is soft F1", minimum=1e-6)
+            float | Sequence[float],
+            Option(f"{OURS}; 1 is soft F1", minimum=1e-6, search=(0.5, 5), log=True),
         ] = 1.0,
-        eta: Annotated[float | Sequence[float], Option("our choice: soft F1's")] = 0.0,
-        beta_max: Annotated[float, Option(OURS, minimum=1e-6)] = 10.0,
-        growth: Annotated[float, Option(f"{OURS}; reaches 10 after 13", minimum=1)] = 1.2,
+        eta: Annotated[
+            float | Sequence[float], Option("our choice: soft F1's", search=(-2, 2))
+        ] = 0.0,
+        beta_max: Annotated[float, Option(OURS, minimum=1e-6, search=(5, 30), log=True)] = 10.0,
+        growth: Annotated[
+            float, Option(f"{OURS}; reaches 10 after 13", minimum=1, search=(1, 2))
+        ] = 1.2,
         f_beta: FBeta = 1.0,
         average: Averaged = "macro",
     ) -> None:
@@ -263,7 +270,13 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
         statistics: LabelStatistics,
         *,
         step_size: Annotated[
-            float, Option("our choice: 4.2 names MCMC, no step size", minimum=1e-9)
+            float,
+            Option(
+                "our choice: 4.2 names MCMC, no step size",
+                minimum=1e-9,
+                search=(0.001, 0.1),
+                log=True,
+            ),
         ] = 0.01,
         draw_per: Annotated[
             Literal["batch", "document"],

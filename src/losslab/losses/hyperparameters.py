@@ -21,19 +21,30 @@ BUILT_WITH = ("statistics", "groups", "task")
 
 @dataclass(frozen=True, repr=False)
 class Option:
-    """Where the default of a hyperparameter comes from, and its bounds (both included).
+    """Where the default of a hyperparameter comes from, its bounds, and what a search tries.
 
-    ``gamma: Annotated[float, Option("A.1: both datasets", minimum=0)] = 2.0``
+    ``gamma: Annotated[float, Option("A.1: both datasets", minimum=0, search=(0, 5))] = 2.0``
+
+    Args:
+        minimum, maximum: bounds, both included.
+        search: two numbers: a range; more: values to choose from; none: it is not searched. Words
+            and switches are searched without.
+        log: the range is searched on a logarithmic scale.
     """
 
     source: str
     minimum: float | None = None
     maximum: float | None = None
+    search: tuple[float, ...] = ()
+    log: bool = False
 
     def __repr__(self) -> str:
         bounds = {"minimum": self.minimum, "maximum": self.maximum}
         given = [f"{name}={bound:g}" for name, bound in bounds.items() if bound is not None]
-        return f"Option({', '.join([repr(self.source), *given])})"
+        given += [f"search={self.search}"] if self.search else []
+        return (
+            f"Option({', '.join([repr(self.source), *given, *(['log=True'] if self.log else [])])})"
+        )
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ class Hyperparameter:
 
     ``types`` are those of its annotation: ``bool`` takes true or false, ``int`` whole numbers,
     ``float`` numbers, ``Sequence`` a list with a number per label. ``choices`` are strings.
+    ``search`` and ``log`` are those of its :class:`Option`.
     """
 
     name: str
@@ -51,6 +63,8 @@ class Hyperparameter:
     choices: tuple[str, ...]
     minimum: float | None
     maximum: float | None
+    search: tuple[float, ...] = ()
+    log: bool = False
 
     def check(self, value: Any) -> None:
         """Raise ``ValueError`` that names the hyperparameter and the values it takes."""
@@ -134,6 +148,25 @@ def _check_declaration(option: Hyperparameter) -> None:
         option.check(option.default)
     except ValueError as error:
         raise TypeError(f"the default of {error}") from None
+    _check_search(option)
+
+
+def _check_search(option: Hyperparameter) -> None:
+    """Raise ``TypeError`` unless what a search would try lies within the bounds."""
+    if not option.search:
+        return
+    values, name = option.search, option.name
+    if float not in option.types:
+        raise TypeError(f"search of {name}: only a float has a range")
+    if len(values) < 2 or list(values) != sorted(set(values)):
+        raise TypeError(f"search of {name} must be two or more rising numbers, got {values}")
+    if option.log and (len(values) > 2 or values[0] <= 0):
+        raise TypeError(f"search of {name}: log needs a range above 0, got {values}")
+    try:
+        for value in values:
+            option.check(value)
+    except ValueError as error:
+        raise TypeError(f"search of {error}") from None
 
 
 def _read(name: str, default: Any, annotation: Any, option: Option) -> Hyperparameter:
@@ -147,4 +180,6 @@ def _read(name: str, default: Any, annotation: Any, option: Option) -> Hyperpara
         choices=tuple(word for m in members if get_origin(m) is Literal for word in get_args(m)),
         minimum=option.minimum,
         maximum=option.maximum,
+        search=option.search,
+        log=option.log,
     )

@@ -69,7 +69,12 @@ class MaskLabelLoss(_MaskLoss):
         groups: Any,
         alpha: Annotated[
             float,
-            Option("our choice: 6.1, Figure 1 peaks between the ends", minimum=0, maximum=1),
+            Option(
+                "our choice: 6.1, Figure 1 peaks between the ends",
+                minimum=0,
+                maximum=1,
+                search=(0, 1),
+            ),
         ] = 0.5,
     ) -> None:
         super().__init__(alpha=alpha)
@@ -116,7 +121,12 @@ class MaskElementLoss(_MaskLoss):
         *,
         alpha: Annotated[
             float,
-            Option("our choice: 6.1, Figure 1 falls as alpha grows", minimum=0, maximum=1),
+            Option(
+                "our choice: 6.1, Figure 1 falls as alpha grows",
+                minimum=0,
+                maximum=1,
+                search=(0, 1),
+            ),
         ] = 0.1,
         protect_gold: Annotated[bool, Option("3.2: G(k) holds no gold label")] = True,
     ) -> None:

@@ -15,7 +15,7 @@ from losslab.losses.hyperparameters import Option
 from losslab.losses.logsumexp import weighted_logsumexp
 from losslab.losses.zlpr import ZLPR
 
-Margin = Annotated[float, Option("4.2: alpha of eq. 22, 23", minimum=0)]
+Margin = Annotated[float, Option("4.2: alpha of eq. 22, 23", minimum=0, search=(0.1, 10), log=True)]
 
 FEW = 32  # positives of a document up to which comparing them one by one is quicker than bisection
 

@@ -29,7 +29,12 @@ class _SoftTargetLoss(Loss):
         task: Task = "multi",
         alpha: Annotated[
             float,
-            Option("our choice: eq. 9 names no value; 1 weighs both targets alike", minimum=0),
+            Option(
+                "our choice: eq. 9 names no value; 1 weighs both targets alike",
+                minimum=0,
+                search=(0.1, 10),
+                log=True,
+            ),
         ] = 1.0,
         auxiliary: Annotated[
             Literal["softmax", "sigmoid"], Option("eq. 8, 9: d sums to 1, sigmoids do not")

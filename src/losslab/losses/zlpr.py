@@ -75,7 +75,9 @@ class TLPRLoss(_ZLPRScores):
     choose_when = "as for zlpr, where the threshold should be learned"
     paper = f"{ZLPR}, eq. 6"
 
-    def __init__(self, *, s0: Annotated[float, Option("eq. 1: where ZLPR has it")] = 0.0) -> None:
+    def __init__(
+        self, *, s0: Annotated[float, Option("eq. 1: where ZLPR has it", search=(-4, 4))] = 0.0
+    ) -> None:
         super().__init__()
         self.start = float(s0)
         self.move = nn.Parameter(torch.zeros(()))
@@ -174,7 +176,12 @@ class ZLPRRDropLoss(_ZLPRScores):
         *,
         weight: Annotated[
             float,
-            Option("our choice: appendix B names no weight; 1 is eq. 37 as printed", minimum=0),
+            Option(
+                "our choice: appendix B names no weight; 1 is eq. 37 as printed",
+                minimum=0,
+                search=(0.1, 10),
+                log=True,
+            ),
         ] = 1.0,
     ) -> None:
         super().__init__()

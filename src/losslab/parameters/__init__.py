@@ -15,6 +15,7 @@ from losslab.parameters.losses import (
     namespace,
 )
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
+from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
     FrequencyGroupSettings,
@@ -53,6 +54,7 @@ __all__ = [
     "Recipe",
     "RegularizerSettings",
     "ReportSettings",
+    "SearchSettings",
     "SoftLabelSettings",
     "SplitSettings",
     "Sweep",

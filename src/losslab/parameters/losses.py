@@ -9,16 +9,28 @@ from pydantic.functional_validators import AfterValidator
 
 from losslab.baselines import BASELINES, METHODS
 from losslab.losses import LOSSES, Hyperparameter
-from losslab.parameters.base import Settings
+from losslab.parameters.base import Positive, Settings
 
 Task = Literal["multi", "single"]
+LEARNING_RATE = "learning_rate"
+"""What every loss may set besides its options; null: the recipe's."""
 
 
 class LossSettings(Settings):
-    """A loss, or a baseline, by name, with every option set."""
+    """A loss, or a baseline, by name, with every option set.
+
+    ``learning_rate`` is a loss's own; None: the recipe's.
+    """
 
     name: str
     options: dict[str, Any] = Field(default_factory=dict)
+    learning_rate: float | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Its options, and its learning rate where it has one of its own."""
+        own = {} if self.learning_rate is None else {LEARNING_RATE: self.learning_rate}
+        return {**self.options, **own}
 
 
 def namespace(method: str) -> str:
@@ -54,6 +66,8 @@ def option_model(name: str) -> type[Settings]:
     """The parameter model of a loss or baseline."""
     options = METHODS[name].options().items()
     fields: dict[str, Any] = {option: (_annotation(rule), rule.default) for option, rule in options}
+    if name in LOSSES:
+        fields[LEARNING_RATE] = (Positive | None, None)
     return create_model(namespace(name), __base__=Settings, **fields)
 
 

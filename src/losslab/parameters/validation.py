@@ -17,8 +17,9 @@ from losslab.parameters.data import CardinalityLimits, SplitSettings, Undersampl
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.features import TfidfSettings
-from losslab.parameters.losses import Task, namespace, option_model
+from losslab.parameters.losses import LEARNING_RATE, Task, namespace, option_model
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
+from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
     FrequencyGroupSettings,
@@ -60,6 +61,7 @@ class Parameters(Settings):
     threshold_grid: ThresholdGrid | None
     primary_rule: Rule
     report: ReportSettings
+    search: SearchSettings
     sweep: str | None
     sweeps: dict[str, Sweep]
 
@@ -180,7 +182,9 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
         values["report"]["reference"] = checked.losses[0]
         logger.info("report.reference: %s, the first of the losses", checked.losses[0])
     for name in METHODS:
-        values[namespace(name)] = {"name": name, "options": values[namespace(name)]}
+        options = values[namespace(name)]
+        rate = {LEARNING_RATE: options.pop(LEARNING_RATE, None)} if name in LOSSES else {}
+        values[namespace(name)] = {"name": name, "options": options, **rate}
     return values
 
 

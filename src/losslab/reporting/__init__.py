@@ -33,6 +33,7 @@ from losslab.reporting.score_plots import (
     draw_sorted_scores,
     tabulate_label_scores,
 )
+from losslab.reporting.search_page import search_to_markdown
 from losslab.reporting.sweep_page import sweep_to_markdown
 from losslab.reporting.training_plots import (
     draw_hard_and_soft_loss,
@@ -77,6 +78,7 @@ __all__ = [
     "loss_facts",
     "marked_losses",
     "render_page",
+    "search_to_markdown",
     "sweep_to_markdown",
     "tabulate_label_scores",
     "tabulate_rules",

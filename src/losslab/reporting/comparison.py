@@ -30,7 +30,8 @@ def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 
     ``rule`` is the decision rule that the metrics are of, ``mark`` that of a loss that stopped before
     it had learned, or "". Rows are sorted by macro-F1, best first. ``own/<metric>`` are metrics at
-    the natural threshold; they are missing for losses that have none.
+    the natural threshold; they are missing for losses that have none. ``learning_rate`` is there
+    where a loss has one of its own.
     ``_std`` is the sample standard deviation over seeds, missing where there is one seed.
     """
     rows = []
@@ -38,11 +39,18 @@ def comparison_table(metrics: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
         row: dict[str, Any] = {"loss": name, "rule": result.get("rule")}
         row["mark"] = result.get("training", {}).get("mark") or ""
         row["seeds"] = len(result["seeds"])
+        row |= _own_learning_rate(result)
         for key in ("best_epoch", *COLUMNS, *CONVENTIONS):
             row[key] = result["mean"].get(key, np.nan)  # baselines have no epochs
             row[f"{key}_std"] = result["std"].get(key)
         rows.append({**row, **_own_columns(own_results(result))})
     return pd.DataFrame(rows).sort_values("macro_f1", ascending=False, ignore_index=True)
+
+
+def _own_learning_rate(result: Mapping[str, Any]) -> dict[str, float]:
+    """The learning rate of a loss that does not have the recipe's."""
+    rate = result.get("options", {}).get("learning_rate")
+    return {} if rate is None else {"learning_rate": rate}
 
 
 def _own_columns(own: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -43,11 +43,18 @@ def loss_rows(
                 **_describe(loss),
                 "differs": reasons.get(loss, ""),
                 "mark": marks.get(loss, ""),
-                "selection": record.get("selection", ""),
+                "selection": _selection(record),
                 "cells": cells,
             }
         )
     return rows
+
+
+def _selection(record: Mapping[str, Any]) -> str:
+    """How a training was selected, and a learning rate that is not the recipe's."""
+    rate, selection = record.get("learning_rate"), str(record.get("selection", ""))
+    own = "" if rate is None or pd.isna(rate) else f"; learning rate {rate:.4g} of its own"
+    return f"{selection}{own}"
 
 
 def loss_facts(training: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:

@@ -77,7 +77,7 @@ def _job_rows(
     axes = {name: _shown(value) for name, value in job["coordinates"].items()}
     for loss, seeds in job["metrics"].items():
         for metric in METRICS:
-            values, others = _by_seed(seeds, metric), _by_seed(baseline, metric)
+            values, others = by_seed(seeds, metric), by_seed(baseline, metric)
             shared = [seed for seed in values if seed in others and loss != results["baseline"]]
             differences = [values[seed] - others[seed] for seed in shared]
             yield {
@@ -86,10 +86,10 @@ def _job_rows(
                 "loss": loss,
                 "metric": metric,
                 "seeds": len(values),
-                **_summarise(list(values.values()), confidence),
+                **summarise(list(values.values()), confidence),
                 **{
                     f"difference_{name}": value
-                    for name, value in _summarise(differences, confidence).items()
+                    for name, value in summarise(differences, confidence).items()
                 },
             }
 
@@ -117,11 +117,12 @@ def _mean_metrics(points: Sequence[Mapping[str, Mapping[str, float]]]) -> dict[s
     return {seed: table.mean(skipna=False).to_dict() for seed, table in by_seed.items()}
 
 
-def _by_seed(seeds: Mapping[str, Mapping[str, float]], metric: str) -> Values:
+def by_seed(seeds: Mapping[str, Mapping[str, float]], metric: str) -> Values:
+    """A metric of each seed that has it."""
     return {seed: each[metric] for seed, each in seeds.items() if each.get(metric) is not None}
 
 
-def _summarise(values: Sequence[float], confidence: float) -> dict[str, float]:
+def summarise(values: Sequence[float], confidence: float) -> dict[str, float]:
     """Mean, sample standard deviation and interval; what a single value does not have is missing."""
     count, nothing = len(values), float("nan")
     mean = float(np.mean(values)) if count else nothing

@@ -44,7 +44,9 @@ from losslab.runners.tasks import NUM_SEEDS, Executor, NodeTask, Outcome, disk_e
 from losslab.tracking.provenance import describe_environment
 from losslab.training.events import publish
 
-ELSEWHERE = frozenset({"training", "evaluation", "distillation", "baseline"})
+SEARCH = "search"
+"""Tag of nodes that train one network after the other."""
+ELSEWHERE = frozenset({"training", "evaluation", "distillation", "baseline", SEARCH})
 """Tags of nodes that workers compute: those of a single loss or baseline."""
 SECONDS_BETWEEN_LOCKS = 0.3
 """Until a lock that another run holds is asked for again."""
@@ -118,13 +120,16 @@ class IncrementalRunner(SequentialRunner):
 
 
 def _count_trainings(plan: RunPlan, stale: Sequence[Node]) -> int:
-    """How many networks have to be trained: losses times seeds."""
-    return sum(load(plan.catalog, NUM_SEEDS) for node in stale if NUM_SEEDS in node.inputs)
+    """How many trainings can be side by side: losses times seeds, and searches."""
+    seeds = sum(load(plan.catalog, NUM_SEEDS) for node in stale if NUM_SEEDS in node.inputs)
+    return int(seeds) + sum(SEARCH in node.tags for node in stale)
 
 
 def _losses(stale: Sequence[Node]) -> Counter[str]:
     """By loss or baseline that has to be fitted or evaluated: how many of its nodes are stale."""
-    of_losses = (node for node in stale if {"training", "evaluation", "baseline"} & node.tags)
+    of_losses = (
+        node for node in stale if {"training", "evaluation", "baseline", SEARCH} & node.tags
+    )
     return Counter(group_of(node) for node in of_losses if group_of(node) in node.tags)
 
 

@@ -10,10 +10,18 @@ from losslab.tracking.provenance import (
     process_is_alive,
 )
 from losslab.tracking.sender import PROCESS_TAG, MlflowSender, without_credentials
-from losslab.tracking.training_runs import MADE_BY_TAG, PARENT, TrainingRuns
+from losslab.tracking.training_runs import (
+    CURRENT_TAG,
+    FAILURE_TAG,
+    MADE_BY_TAG,
+    PARENT,
+    TrainingRuns,
+)
 from losslab.tracking.view import save_view, view_address
 
 __all__ = [
+    "CURRENT_TAG",
+    "FAILURE_TAG",
     "MADE_BY_TAG",
     "PARENT",
     "PROCESS_TAG",

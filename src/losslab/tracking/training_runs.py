@@ -86,6 +86,26 @@ class TrainingRuns:
         self._create(key, name, tags, nested=True)
         self._log(key, params=as_params(parameters))
 
+    def add_trial(
+        self,
+        loss: str,
+        seed: int,
+        number: int,
+        parameters: Mapping[str, Any],
+        *,
+        state: str,
+        metrics: list[tuple[str, float, int]],
+        tags: Mapping[str, str],
+    ) -> None:
+        """The run of a search's trial, which has ended; ``metrics`` with the step of each."""
+        key, now = f"{loss}/trial {number}", _now()
+        every = {**self._tags, "loss": loss, "seed": seed, "trial": number, **tags}
+        where = f"{self._tags['dataset']}, {self._tags['recipe']}"
+        self._create(key, f"{namespace(loss)} trial {number} ({where})", every, nested=True)
+        self._log(key, params=as_params(parameters))
+        points = [[name, value, now, step] for name, value, step in metrics]
+        self._end(key, "FAILED" if state == "failed" else "FINISHED", now, points)
+
     def log_metrics(self, loss: str, seed: int, step: int, metrics: Mapping[str, float]) -> None:
         """Log metrics of an evaluation during training, or final ones (step 0)."""
         key, now = self._started.get((loss, seed)), _now()

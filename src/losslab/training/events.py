@@ -37,7 +37,26 @@ class TrainingEnded:
     facts: dict[str, Any]
 
 
-Event = TrainingStarted | EpochEnded | TrainingEnded
+@dataclass(frozen=True)
+class TrialEnded:
+    """A trial of a hyperparameter search has ended, in this run or (``current``) in an earlier one.
+
+    ``curve``: the best validation metric so far, by optimizer step. ``settings``: what was tried.
+    """
+
+    loss: str
+    seed: int
+    number: int
+    state: str
+    value: float | None
+    metric: str
+    settings: dict[str, Any]
+    curve: dict[int, float]
+    reason: str = ""
+    current: bool = False
+
+
+Event = TrainingStarted | EpochEnded | TrainingEnded | TrialEnded
 Listener = Callable[[Event], None]
 _listeners: list[Listener] = []
 
@@ -56,3 +75,13 @@ def listening(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
+
+
+@contextmanager
+def diverted(listener: Listener) -> Iterator[None]:
+    """Call ``listener``, and no other, with every event while the block runs."""
+    others, _listeners[:] = list(_listeners), [listener]
+    try:
+        yield
+    finally:
+        _listeners[:] = others

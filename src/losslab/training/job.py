@@ -70,13 +70,29 @@ def describe_job(
     task: str,
     **judging: Any,
 ) -> TrainingJob:
-    """The job of a loss; ``judging``: labels, and how epochs are judged (grid, rule, metric)."""
+    """The job of a loss; ``judging``: labels, and how epochs are judged (grid, rule, metric).
+
+    A learning rate of the loss takes the place of the recipe's.
+    """
     statistics = {name: label_statistics[name] for name in ("frequencies", "documents", "mu")}
     members = group_indices(label_statistics["groups"])
     groups = {name: tuple(indices) for name, indices in members.items()}
     return TrainingJob(
-        loss=loss, recipe=recipe, **statistics, frequency_groups=groups, task=task, **judging
+        loss=loss,
+        recipe=with_learning_rate(recipe, loss.learning_rate),
+        **statistics,
+        frequency_groups=groups,
+        task=task,
+        **judging,
     )
+
+
+def with_learning_rate(recipe: Recipe, rate: float | None) -> Recipe:
+    """The recipe with another learning rate; None: as it is."""
+    if rate is None:
+        return recipe
+    training = recipe.training.model_copy(update={"learning_rate": rate})
+    return recipe.model_copy(update={"training": training})
 
 
 def run_seeds(

@@ -103,7 +103,7 @@ def evaluate(
     if loss.name not in BASELINES:  # which are deterministic
         recorded["seeds"] = list(results["seeds"])
     facts = {
-        "options": loss.options,
+        "options": loss.settings,
         "conditions": recorded,
         "fingerprint": fingerprint(recorded),
         "made_of": scores_origin,

@@ -2,7 +2,7 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,9 @@ from losslab.data.split import split_rows
 from losslab.evaluation import grid_values, judge_epoch
 from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.parameters import LossSettings, Recipe, ThresholdGrid
+
+if TYPE_CHECKING:
+    from losslab.training.job import TrainingData
 
 Arrays = dict[str, np.ndarray]
 
@@ -43,7 +46,7 @@ def train(
     ``checkpoints`` (``Checkpoints``, which Kedro must not import torch for): a killed training
     continues. ``groups`` and ``context`` (masks, soft targets) are for losses that need them.
     """
-    from losslab.training.job import TrainingData, describe_job, run_seeds
+    from losslab.training.job import describe_job, run_seeds
 
     job = describe_job(
         loss,
@@ -55,11 +58,24 @@ def train(
         select_by=select_by,
         validation_rule=validation_rule,
     )
-    rows = {name: split_rows(splits, name) for name in ("train", "validation")}
-    ids = splits["id"].to_numpy()
-    data = TrainingData(features, label_matrix, **rows, ids=ids, groups=groups, context=context)
+    data = gather_data(features, label_matrix, splits, groups, context)
     seeds = range(seed, seed + num_seeds)
     return run_seeds(job, data, seeds, failures / loss.name, checkpoints)
+
+
+def gather_data(
+    features: Arrays,
+    label_matrix: sparse.csr_array,
+    splits: pd.DataFrame,
+    groups: Any,
+    context: dict[str, Any],
+) -> "TrainingData":
+    """What a training is done with."""
+    from losslab.training.job import TrainingData
+
+    rows = {name: split_rows(splits, name) for name in ("train", "validation")}
+    ids = splits["id"].to_numpy()
+    return TrainingData(features, label_matrix, **rows, ids=ids, groups=groups, context=context)
 
 
 def score(

@@ -19,15 +19,10 @@ BASELINE = "baseline"
 
 def create_pipeline(loss: str) -> Pipeline:
     """Train and score one loss."""
-    name = namespace(loss)
-    extra: dict[str, str] = {
-        need: EXTRA_INPUTS[need].format(loss=name)
-        for need in LOSSES[loss].needs
-        if need in EXTRA_INPUTS
-    }
+    name, extra = namespace(loss), _extra_inputs(loss)
     groups = {"groups": extra["groups"]} if "groups" in extra else {}
     return Pipeline(
-        [_train(name, extra), _score(name, groups)],
+        [_train(loss), _score(name, groups)],
         namespace=f"modelling.{LOSSES[loss].family}.{name}",
         prefix_datasets_with_namespace=False,
         tags=[name, "training"],
@@ -77,28 +72,37 @@ def _score_words(name: str) -> Node:
     )
 
 
-def _train(name: str, extra: dict[str, str]) -> Node:
+def training_inputs(loss: str) -> dict[str, str]:
+    """What a training of ``loss`` takes, but for the number of seeds."""
+    name = namespace(loss)
+    return {
+        "loss": f"params:{name}",
+        "recipe": "params:recipe",
+        "features": "features",
+        "label_matrix": "label_matrix",
+        "splits": "splits",
+        "label_space": "label_space",
+        "label_statistics": "label_statistics",
+        "grid": "params:threshold_grid",
+        "select_by": "params:select_by",
+        "validation_rule": "params:validation_rule",
+        "task": "params:task",
+        "seed": "params:seed",
+        "checkpoints": "checkpoints",
+        **_extra_inputs(loss),
+    }
+
+
+def _extra_inputs(loss: str) -> dict[str, str]:
+    needs = (need for need in LOSSES[loss].needs if need in EXTRA_INPUTS)
+    return {need: EXTRA_INPUTS[need].format(loss=namespace(loss)) for need in needs}
+
+
+def _train(loss: str) -> Node:
     return Node(
         nodes.train,
-        {
-            "loss": f"params:{name}",
-            "recipe": "params:recipe",
-            "features": "features",
-            "label_matrix": "label_matrix",
-            "splits": "splits",
-            "label_space": "label_space",
-            "label_statistics": "label_statistics",
-            "grid": "params:threshold_grid",
-            "select_by": "params:select_by",
-            "validation_rule": "params:validation_rule",
-            "task": "params:task",
-            "seed": "params:seed",
-            "num_seeds": "params:num_seeds",
-            "failures": "failures",
-            "checkpoints": "checkpoints",
-            **extra,
-        },
-        [f"{name}_model", f"{name}_history"],
+        {**training_inputs(loss), "num_seeds": "params:num_seeds", "failures": "failures"},
+        [f"{namespace(loss)}_model", f"{namespace(loss)}_history"],
         name="train",
     )
 
