@@ -26,6 +26,7 @@ from losslab.parameters.sweeps import Sweep, SweepJob, expand_sweep, losses_of
 from losslab.parameters.training import (
     EncoderSettings,
     FeatureSettings,
+    HybridSettings,
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
@@ -44,6 +45,7 @@ __all__ = [
     "EncoderSettings",
     "FeatureSettings",
     "FrequencyGroupSettings",
+    "HybridSettings",
     "KeywordSettings",
     "LSTMSettings",
     "LabelGroupSettings",

@@ -109,7 +109,7 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if reader not in READERS:
         raise ParameterError(did_you_mean("reader", reader, READERS))
     model = parameter_model(reader)
-    recipes = extend_recipes(parameters.get("recipes") or {})
+    recipes = complete_recipes(parameters)
     filled = {**{namespace(name): {} for name in METHODS}, **parameters, "recipes": recipes}
     try:
         checked = model.model_validate(filled)
@@ -118,12 +118,25 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return _resolve(checked)
 
 
-def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
-    """Recipes by name, complete; one that ``extends`` another holds what differs from it."""
+def complete_recipes(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Recipes by name; what one does not set is that of the recipe it ``extends``.
+
+    What a model's ``tfidf`` does not set is that of the parameter ``tfidf``.
+    """
+    recipes = parameters.get("recipes") or {}
     for name in recipes:
         if not re.fullmatch(r"\w+", str(name)):  # it is the name of a folder
             raise ParameterError(f"recipe {name!r}: a name has letters, digits and underscores")
-    return {name: {**_extended(name, recipes), "name": name} for name in recipes}
+    extended = {name: {**_extended(name, recipes), "name": name} for name in recipes}
+    shared = {"model": {"tfidf": parameters.get("tfidf")}}
+    return {
+        name: merge_mappings(shared, recipe) if _has_tfidf(recipe) else recipe
+        for name, recipe in extended.items()
+    }
+
+
+def _has_tfidf(recipe: Mapping[str, Any]) -> bool:
+    return isinstance(recipe.get("model"), Mapping) and "tfidf" in recipe["model"]
 
 
 def _extended(name: str, recipes: Mapping[str, Any], children: tuple[str, ...] = ()) -> Any:

@@ -17,8 +17,8 @@ from losslab.reporting.saved_results import is_sound, saved_results
 RECIPES = {
     "TextCNN": ("textcnn",),
     "LSTM": ("lstm",),
-    "BERT": ("bert", "minilm", "probe"),
-    "BioBERT": ("bert", "minilm", "probe"),
+    "BERT": ("bert", "minilm", "probe", "hybrid"),
+    "BioBERT": ("bert", "minilm", "probe", "hybrid"),
 }
 """Recipes whose results stand beside a model of the papers, the nearest first."""
 INTRODUCTION = """# The papers' tables
