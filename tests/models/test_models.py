@@ -16,7 +16,6 @@ from losslab.parameters import (
     ModelSettings,
     ProbeSettings,
     TextCNNSettings,
-    TfidfSettings,
     TransformerSettings,
 )
 
@@ -31,15 +30,15 @@ WORDS = {
     "vectors": None,
 }
 
-TFIDF = TfidfSettings(
-    lowercase=True,
-    token_pattern=r"\w+",
-    segmenter=None,
-    stop_words=None,
-    sublinear_tf=True,
-    min_df=1,
-    max_features=None,
-)
+TFIDF = {
+    "lowercase": True,
+    "token_pattern": r"\w+",
+    "segmenter": None,
+    "stop_words": None,
+    "sublinear_tf": True,
+    "min_df": 1,
+    "max_features": None,
+}
 
 
 @pytest.fixture(scope="module")
