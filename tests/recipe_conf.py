@@ -6,10 +6,11 @@ import yaml
 from conftest import ROOT
 
 from losslab.parameters import Recipe
-from losslab.parameters.validation import extend_recipes
+from losslab.parameters.validation import complete_recipes
 
-CONF = yaml.safe_load((ROOT / "conf/base/parameters_training.yml").read_text())
-RECIPES = extend_recipes(CONF["recipes"])
+FILES = [ROOT / f"conf/base/parameters_{stage}.yml" for stage in ("training", "features")]
+CONF = {name: value for file in FILES for name, value in yaml.safe_load(file.read_text()).items()}
+RECIPES = complete_recipes(CONF)
 
 
 def read_recipe(name: str, model: dict[str, Any] | None = None, **training: Any) -> Recipe:

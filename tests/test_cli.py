@@ -133,9 +133,9 @@ def test_help_shows_recipes_of_the_local_environment_too(project, monkeypatch):
     monkeypatch.chdir(project)
     own = "recipes: {mine: {extends: probe}, probe: {training: {epochs: 1}}}\n"
     (project / "conf/local/parameters_mine.yml").write_text(own)
-    assert _recipe_names() == ["probe", "textcnn", "lstm", "minilm", "bert", "roberta", "mine"]
+    assert _recipe_names() == [*RECIPES, "mine"]
     (project / "conf/local/parameters_mine.yml").write_text("recipes: [")
-    assert _recipe_names() == ["probe", "textcnn", "lstm", "minilm", "bert", "roberta"]
+    assert _recipe_names() == RECIPES
 
 
 @pytest.mark.parametrize("command", ["run", "cross-validate"])
@@ -150,9 +150,10 @@ def test_help_shows_choices_and_no_runner_that_is_refused(invoke, command):
         assert refused not in words
 
 
+RECIPES = ["probe", "hybrid", "textcnn", "lstm", "minilm", "bert", "roberta"]
 SHOWN = {
     "--dataset": ["cwe", "reuters", "trec", "own"],
-    "--recipe": ["probe", "textcnn", "lstm", "minilm", "bert", "roberta"],
+    "--recipe": RECIPES,
     "--losses": list(LOSSES),
 }
 

@@ -304,6 +304,28 @@ def test_variant_has_folders_of_its_own(dataset, changes, expected):
     assert folders(dataset, **changes) == expected
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "hybrid"),
+        ({"tfidf": {"min_df": 3}}, "hybrid-tfidf.min_df=3"),
+        ({"tfidf": {"max_features": 3}}, "hybrid"),  # the recipe sets its own
+        ({"recipes": {"hybrid": {"model": {"tfidf": {"min_df": 3}}}}}, "hybrid-tfidf.min_df=3"),
+        ({"recipes": {"probe": {"model": {"max_length": 64}}}}, "hybrid-max_length=64"),
+        ({"recipes": {"probe": {"training": {"epochs": 3}}}}, "hybrid"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("dataset", ["cwe", "trec"])
+def test_hybrid_on_other_words_is_a_variant(dataset, changes, expected):
+    assert folders(dataset, recipe="hybrid", **changes)[1] == expected
+
+
+def test_tf_idf_of_a_dataset_is_what_a_hybrid_reads():
+    assert parameters("trec", recipe="hybrid")["recipe"]["model"]["tfidf"]["stop_words"] is None
+    assert parameters("cwe", recipe="hybrid")["recipe"]["model"]["tfidf"]["stop_words"] == "english"
+
+
 @pytest.mark.parametrize("layer", ["base", "local"])
 @pytest.mark.parametrize(
     ("recipes", "expected"),

@@ -23,9 +23,13 @@ from scipy import sparse
 from scipy.stats import ttest_rel
 from sklearn.metrics import f1_score
 
+from losslab.config_loader import LosslabConfigLoader
 from losslab.evaluation import Predictions
-from losslab.parameters import losses_for_task
+from losslab.parameters import LossSettings, Recipe, losses_for_task
 from losslab.reporting.plots import CORPUS_PLOTS, RESULT_PLOTS
+from losslab.settings import CONFIG_LOADER_ARGS
+from losslab.training.job import describe_job, load_network
+from losslab.training.network import text_scorer
 
 pytestmark = pytest.mark.slow
 
@@ -284,6 +288,32 @@ def test_variants_lie_in_folders_of_their_own(small, monkeypatch):
     variant = small / "data/08_reporting/cwe-min_label_frequency=31/probe-hidden_dim=0"
     assert (variant / "bce_loss/metrics.json").is_dir()
     assert sorted((small / REPORTS).rglob("*")) == before
+
+
+def test_hybrid_is_compared_and_scores_new_texts_as_those_of_the_corpus(project, invoke):
+    def tensors(place: str) -> dict[str, Any]:
+        return load_file(newest(project / f"data/{place}.safetensors"))
+
+    words = ("--recipe=hybrid", "--losses=bce,mask_element", "--seeds=2")
+    done = invoke("run", "--env=test", *words)
+    assert done.exit_code == 0, done.output
+    assert told_losses(done.stdout) == ["bce", "mask_element"]
+    features = project / "data/04_feature/cwe"
+    tokenizer, statistics = (
+        read_json(features / f"{name}.json") for name in ("hybrid/tokenizer", "label_statistics")
+    )
+    assert {"memory", "secret"} <= set(tokenizer["vocabulary"]["words"])
+    options = {"runtime_params": {"recipe": "hybrid"}, **CONFIG_LOADER_ARGS}
+    settings = LosslabConfigLoader(str(project / "conf"), env="test", **options)["parameters"]
+    recipe = Recipe(**settings["recipe"])
+    job = describe_job(LossSettings(**settings["bce_loss"]), recipe, statistics, "multi")
+    model = tensors("06_models/cwe/hybrid/bce_loss/model")
+    network = load_network(job, model, 2, tensors("04_feature/cwe/hybrid/features"))
+    splits = pd.read_parquet(newest(project / "data/03_primary/cwe/splits.parquet"))
+    texts = splits.loc[splits["split"] == "test", "text"].tolist()
+    scores = text_scorer(network, recipe.model, tokenizer)(texts)
+    saved = tensors("07_model_output/cwe/hybrid/bce_loss/scores")["test"]
+    assert scores == pytest.approx(saved[1], abs=1e-5)
 
 
 @pytest.mark.parametrize("flag", ["--pipeline", "--pipelines"])

@@ -17,7 +17,7 @@ from losslab.data.download.sources import SOURCES
 from losslab.data.readers import FILE_READERS, READERS, reader_options
 from losslab.errors import ParameterError
 from losslab.parameters import did_you_mean, validate_parameters
-from losslab.parameters.validation import extend_recipes, recipe_overrides
+from losslab.parameters.validation import complete_recipes, recipe_overrides
 from losslab.parameters.variants import (
     DATA_PARAMETERS,
     cross_validation_name,
@@ -122,9 +122,9 @@ class LosslabConfigLoader(OmegaConfigLoader):
         Models are compared with what they extend. Of a recipe that the environment adds, its entry
         there is what is asked for.
         """
-        declared = {**(self._files.get("recipes") or {}), **(self._declared.get("recipes") or {})}
-        entries = (self._merged.get("recipes") or {}, declared)
-        model, declared_model = (extend_recipes(each).get(self.recipe, {}) for each in entries)
+        recipes = {**(self._files.get("recipes") or {}), **(self._declared.get("recipes") or {})}
+        entries = (self._merged, {**self._declared, "recipes": recipes})
+        model, declared_model = (complete_recipes(each).get(self.recipe, {}) for each in entries)
         return variant_name(self.recipe, model, declared_model, ("model",))
 
     @property

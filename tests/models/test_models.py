@@ -11,6 +11,7 @@ from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.features.inputs import inputs_of
 from losslab.models.text_model import build_model
 from losslab.parameters import (
+    HybridSettings,
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
@@ -27,6 +28,16 @@ WORDS = {
     "lowercase": True,
     "embedding_dim": 6,
     "vectors": None,
+}
+
+TFIDF = {
+    "lowercase": True,
+    "token_pattern": r"\w+",
+    "segmenter": None,
+    "stop_words": None,
+    "sublinear_tf": True,
+    "min_df": 1,
+    "max_features": None,
 }
 
 
@@ -47,14 +58,16 @@ ENCODERS = {
 }
 
 
-@pytest.fixture(params=["probe", "cls", "mean", "textcnn", "bilstm", "lstm", *ENCODERS])
+@pytest.fixture(params=["probe", "hybrid", "cls", "mean", "textcnn", "bilstm", "lstm", *ENCODERS])
 def settings(request, encoder, tmp_path) -> ModelSettings:
     tuned = {**COMMON, "backbone": encoder, "kind": "transformer"}
+    frozen = {**COMMON, "backbone": encoder, "pooling": "mean", "hidden_dim": 4}
     if request.param in ENCODERS:
         backbone = write_encoder(tmp_path, ENCODERS[request.param])
         return TransformerSettings(**{**tuned, "backbone": backbone}, pooling="mean")
     return {
-        "probe": ProbeSettings(**{**tuned, "kind": "probe"}, pooling="mean", hidden_dim=4),
+        "probe": ProbeSettings(**frozen, kind="probe"),
+        "hybrid": HybridSettings(**frozen, kind="hybrid", tfidf=TFIDF),
         "cls": TransformerSettings(**tuned, pooling="cls"),
         "mean": TransformerSettings(**tuned, pooling="mean"),
         "textcnn": TextCNNSettings(**WORDS, kind="textcnn", kernel_sizes=(3, 4, 5), filters=7),

@@ -13,6 +13,7 @@ from losslab.data.readers import reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, Recipe, namespace, validate_parameters
+from losslab.parameters.validation import merge_mappings
 from losslab.settings import CONFIG_LOADER_ARGS
 
 SPLIT = {
@@ -170,6 +171,31 @@ def test_a_mistake_in_a_recipe_is_named_with_its_place(parameters, model, traini
     change = recipe_with(parameters, model=model, training=training)
     with pytest.raises(ParameterError, match=message):
         validate_parameters({**parameters, **change})
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"hidden_dim": 0}, "'recipes.hybrid.model.hidden_dim': .*greater than or equal to 1"),
+        ({"tfidf": {"min_df": 0}}, "'recipes.hybrid.model.tfidf.min_df': .*equal to 1, got 0"),
+        ({"tfidf": {"min_dff": 3}}, "'recipes.hybrid.model.tfidf.min_dff'; did you mean .*min_df'"),
+        ({"tfidf": 3}, "'recipes.hybrid.model.tfidf': .*TfidfSettings, got 3"),
+    ],
+    ids=str,
+)
+def test_a_mistake_in_the_tf_idf_of_a_recipe_is_named_with_its_place(parameters, model, message):
+    change = {"recipes": {"hybrid": {"model": model}}}
+    with pytest.raises(ParameterError, match=message):
+        validate_parameters(merge_mappings(parameters, change))
+
+
+def test_tf_idf_of_a_recipe_takes_what_it_does_not_set_from_that_of_the_data(parameters):
+    change = {"recipe": "hybrid", "tfidf": {"stop_words": None, "max_features": 7}}
+    full = validate_parameters(merge_mappings(parameters, change))
+    own = base()["recipes"]["hybrid"]["model"]["tfidf"]
+    assert set(own) < set(full["tfidf"])
+    assert full["recipe"]["model"]["tfidf"] == {**full["tfidf"], **own}
+    assert full["tfidf"]["max_features"] == 7 != own["max_features"]
 
 
 def test_several_mistakes_are_told_at_once(parameters):

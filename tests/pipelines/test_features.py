@@ -4,12 +4,15 @@ import json
 
 import numpy as np
 import pandas as pd
-from recipe_conf import read_recipe
+from recipe_conf import CONF, read_recipe
+from scipy import sparse
 from tiny_encoder import write_encoder
 from tokenizers import Tokenizer
 
+from losslab.features.tfidf import learn_vocabulary, weigh_words
 from losslab.pipelines.features.nodes import compute_features
 
+TFIDF = {**CONF["tfidf"], "min_df": 1}
 SPLITS = pd.DataFrame(
     {"text": ["the lock is open", "a memory", "a lock"], "split": ["train", "train", "test"]}
 )
@@ -22,6 +25,22 @@ def test_probe_reads_an_embedding_per_document(tmp_path):
     assert features["embeddings"].shape == (3, 8)
     assert np.allclose(np.linalg.norm(features["embeddings"], axis=1), 1, atol=1e-6)
     assert Tokenizer.from_str(json.dumps(tokenizer)).token_to_id("lock") is not None
+
+
+def test_hybrid_reads_the_probes_embedding_and_tf_idf_of_the_training_vocabulary(tmp_path):
+    model = {"backbone": write_encoder(tmp_path), "max_length": 16}
+    recipe = read_recipe("hybrid", {**model, "tfidf": TFIDF})
+    features, tokenizer = compute_features(SPLITS, recipe)
+    frozen, _ = compute_features(SPLITS, read_recipe("probe", model))
+    assert np.array_equal(features["embeddings"], frozen["embeddings"])
+    vocabulary = learn_vocabulary(list(SPLITS["text"][:2]), recipe.model.tfidf)
+    assert vocabulary["words"] == ["lock", "memory", "open"]  # "is" and "the" are stop words
+    expected = weigh_words(list(SPLITS["text"]), vocabulary)
+    assert expected.nnz == 4
+    parts = [features[f"word_{name}"] for name in ("weights", "ids", "offsets")]
+    words = sparse.csr_array(tuple(parts), shape=(3, int(features["num_words"][0])))
+    assert np.array_equal(words.toarray(), expected.toarray())
+    assert json.loads(json.dumps(tokenizer))["vocabulary"] == vocabulary
 
 
 def test_vocabulary_is_that_of_training_documents():

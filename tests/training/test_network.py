@@ -1,15 +1,24 @@
 """A model with its loss: regularizers, contexts, inference."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
+from recipe_conf import read_recipe
 from small_training import NONE, Remembers, network, scores_of, separable, train
+from tiny_encoder import write_encoder
+from word_job import SHORT
 
-from losslab.features.inputs import Embeddings
+from losslab.features.compute import compute_features, learn_tokenizer
+from losslab.features.inputs import Embeddings, inputs_of
 from losslab.losses import build_loss
 from losslab.losses.base import Loss
 from losslab.models.probe import Probe
-from losslab.training.network import ModelWithLoss, predict_scores
+from losslab.models.text_model import build_model
+from losslab.training.network import ModelWithLoss, predict_scores, text_scorer
+
+TEXTS = ["the lock is open", "a memory is open", "lock and memory", "the memory", "open lock"]
 
 
 @pytest.mark.parametrize("weights", [{"rdrop": 1.0}, {"adversarial": 1.0}])
@@ -45,6 +54,25 @@ def test_losses_are_told_the_epoch_and_given_a_second_pass_where_they_need_one()
     in_training = [context for context in loss.seen if context]
     assert sorted({context["epoch"] for context in in_training}) == [0, 1]
     assert all(context["second_logits"].shape[1] == 3 for context in in_training)
+
+
+@pytest.mark.parametrize("name", ["probe", "hybrid", "textcnn"])
+def test_new_texts_are_scored_as_those_of_the_corpus(name, tmp_path):
+    backbone = {} if name == "textcnn" else {"backbone": write_encoder(tmp_path)}
+    recipe = read_recipe(name, {"max_length": 16, **backbone}, **SHORT)
+    texts = [*TEXTS, "unheard words", ""]
+    tokenizer = learn_tokenizer(recipe.model, TEXTS)
+    features = compute_features(recipe.model, texts, tokenizer)
+    torch.manual_seed(0)
+    model = build_model(recipe.model, features, num_labels=3)
+    for weights in model.parameters():
+        torch.nn.init.normal_(weights, std=0.1)
+    module = ModelWithLoss(model, build_loss("bce"), regularizers=NONE)
+    scores = predict_scores(module, inputs_of(features, np.arange(len(texts))))
+    saved = json.loads(tokenizer.to_str())
+    again = text_scorer(module, recipe.model, saved)(texts[::-1])[::-1]
+    np.testing.assert_allclose(again, scores, atol=1e-5)
+    assert len(np.unique(scores[:, 0].round(6))) > 3
 
 
 class Travels(Loss):

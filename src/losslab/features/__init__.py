@@ -1,1 +1,1 @@
-"""What a model reads of a text: frozen embeddings or token ids."""
+"""What a model reads of a text: frozen embeddings, TF-IDF, token ids."""

@@ -1,8 +1,11 @@
-"""Features of a recipe's model: frozen embeddings, or token ids."""
+"""Features of a recipe's model: frozen embeddings, with TF-IDF or without; or token ids."""
 
+import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -11,32 +14,88 @@ from tqdm import tqdm
 
 from losslab.features.encoder import encoder_tokenizer, load_encoder, pool
 from losslab.features.inputs import default_device, inputs_of, ordered_batches
+from losslab.features.tfidf import Vocabulary, learn_vocabulary, weigh_words
 from losslab.features.tokens import initial_vectors, tokenize, word_tokenizer
-from losslab.parameters import EncoderSettings, ModelSettings, ProbeSettings, WordSettings
+from losslab.parameters import (
+    EncoderSettings,
+    HybridSettings,
+    ModelSettings,
+    ProbeSettings,
+    WordSettings,
+)
 
 
-def learn_tokenizer(settings: ModelSettings, texts: Sequence[str]) -> Tokenizer:
-    """The encoder's tokenizer, or a word-level one trained on ``texts``."""
+@dataclass(frozen=True)
+class HybridTokenizer:
+    """The encoder's tokenizer and the vocabulary of TF-IDF; in JSON both, as ``Tokenizer`` is."""
+
+    tokenizer: Tokenizer
+    vocabulary: Vocabulary
+
+    def to_str(self) -> str:
+        """As JSON."""
+        tokenizer = json.loads(self.tokenizer.to_str())
+        return json.dumps({"tokenizer": tokenizer, "vocabulary": self.vocabulary})
+
+    @classmethod
+    def from_str(cls, text: str) -> "HybridTokenizer":
+        """From JSON."""
+        parts = json.loads(text)
+        return cls(Tokenizer.from_str(json.dumps(parts["tokenizer"])), parts["vocabulary"])
+
+
+AnyTokenizer: TypeAlias = Tokenizer | HybridTokenizer
+
+
+def learn_tokenizer(settings: ModelSettings, texts: Sequence[str]) -> AnyTokenizer:
+    """The encoder's tokenizer, for a hybrid with TF-IDF of ``texts``; or words of ``texts``."""
     if isinstance(settings, WordSettings):
         return word_tokenizer(texts, settings)
+    if isinstance(settings, HybridSettings):
+        tokenizer = encoder_tokenizer(settings.backbone, settings.max_length)
+        return HybridTokenizer(tokenizer, learn_vocabulary(texts, settings.tfidf))
     if isinstance(settings, EncoderSettings):
         return encoder_tokenizer(settings.backbone, settings.max_length)
     raise TypeError(f"no tokenizer for {type(settings).__name__}")
 
 
+def load_tokenizer(settings: ModelSettings, saved: Mapping[str, Any]) -> AnyTokenizer:
+    """The tokenizer of a model, from the JSON that was saved of it."""
+    kind = HybridTokenizer if isinstance(settings, HybridSettings) else Tokenizer
+    loaded: AnyTokenizer = kind.from_str(json.dumps(saved))
+    return loaded
+
+
 def compute_features(
-    settings: ModelSettings, texts: Sequence[str], tokenizer: Tokenizer
+    settings: ModelSettings, texts: Sequence[str], tokenizer: AnyTokenizer
 ) -> dict[str, np.ndarray]:
-    """``embeddings`` for a probe; else token ids, with initial word ``vectors`` where they apply."""
+    """``embeddings`` for a probe, and words weighted by TF-IDF for a hybrid.
+
+    Else token ids, with initial word ``vectors`` where they apply.
+    """
+    words: dict[str, np.ndarray] = {}
+    if isinstance(tokenizer, HybridTokenizer):
+        words, tokenizer = weighted_words(texts, tokenizer.vocabulary), tokenizer.tokenizer
     tokens = tokenize(texts, tokenizer, settings)
-    if isinstance(settings, ProbeSettings):
-        return {"embeddings": embed_texts(tokens, settings)}
+    if isinstance(settings, ProbeSettings | HybridSettings):
+        return {"embeddings": embed_texts(tokens, settings), **words}
     if isinstance(settings, WordSettings):
         vectors = initial_vectors(
             tokenizer.get_vocab(), embedding_dim=settings.embedding_dim, file=settings.vectors
         )
         return {**tokens, "vectors": vectors}
     return tokens
+
+
+def weighted_words(texts: Sequence[str], vocabulary: Vocabulary) -> dict[str, np.ndarray]:
+    """Words of all texts, one text after the other, with their TF-IDF; ``word_offsets`` of texts."""
+    matrix = weigh_words(texts, vocabulary)
+    return {
+        "word_ids": matrix.indices,
+        "word_weights": matrix.data,
+        "word_offsets": matrix.indptr,
+        "num_words": np.array([matrix.shape[1]]),
+    }
 
 
 def embed_texts(

@@ -1,9 +1,10 @@
-"""Model inputs by batch: embeddings, or token ids padded to the longest document of the batch."""
+"""Model inputs by batch: embeddings, with TF-IDF or without; or token ids padded to the longest."""
 
 from collections.abc import Mapping
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 Arrays = Mapping[str, np.ndarray]
@@ -21,6 +22,24 @@ class Embeddings:
     def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
         """``features`` of the documents at ``indices``."""
         return {"features": self._features[torch.from_numpy(indices)]}
+
+
+class EmbeddingsAndWords(Embeddings):
+    """One vector per document, and its weighted words."""
+
+    def __init__(self, embeddings: np.ndarray, words: sparse.csr_array, rows: np.ndarray) -> None:
+        super().__init__(embeddings, rows)
+        self._words = words[rows]
+
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """Besides ``features`` the words of the documents at ``indices``, one after the other."""
+        words = self._words[indices]
+        return {
+            **super().batch(indices),
+            "word_ids": torch.from_numpy(words.indices.astype(np.int64)),
+            "word_weights": torch.from_numpy(words.data),
+            "word_offsets": torch.from_numpy(words.indptr[:-1].astype(np.int64)),
+        }
 
 
 class Tokens:
@@ -45,6 +64,11 @@ class Tokens:
 
 def inputs_of(features: Arrays, rows: np.ndarray) -> Embeddings | Tokens:
     """The model inputs of some rows of the corpus."""
+    if "word_ids" in features:
+        shape = (len(features["word_offsets"]) - 1, int(features["num_words"][0]))
+        parts = (features[f"word_{name}"] for name in ("weights", "ids", "offsets"))
+        words = sparse.csr_array(tuple(parts), shape=shape)
+        return EmbeddingsAndWords(features["embeddings"], words, rows)
     if "embeddings" in features:
         return Embeddings(features["embeddings"], rows)
     return Tokens(features["ids"], features["offsets"], int(features["pad"][0]), rows)

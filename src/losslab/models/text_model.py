@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from losslab.parameters import (
+    HybridSettings,
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
@@ -21,8 +22,8 @@ logger = logging.getLogger(__name__)
 class TextModel(nn.Module):
     """A model in two steps, embed and classify, so that regularizers can perturb embeddings.
 
-    ``inputs`` are ``features`` (documents x dim), or ``input_ids`` and ``attention_mask``
-    (documents x tokens).
+    ``inputs`` are ``features`` (documents x dim), beside them ``word_ids``, ``word_weights`` and
+    ``word_offsets`` for a hybrid; or ``input_ids`` and ``attention_mask`` (documents x tokens).
     """
 
     def embed(self, **inputs: Tensor) -> Tensor:
@@ -69,6 +70,16 @@ def build_model(
 
         return Probe(
             embedding_dim=features["embeddings"].shape[1],
+            num_labels=num_labels,
+            hidden_dim=settings.hidden_dim,
+            dropout=settings.dropout,
+        )
+    if isinstance(settings, HybridSettings):
+        from losslab.models.hybrid import Hybrid
+
+        return Hybrid(
+            embedding_dim=features["embeddings"].shape[1],
+            num_words=int(features["num_words"][0]),
             num_labels=num_labels,
             hidden_dim=settings.hidden_dim,
             dropout=settings.dropout,

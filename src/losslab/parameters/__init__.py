@@ -27,6 +27,7 @@ from losslab.parameters.sweeps import Sweep, SweepJob, expand_sweep, losses_of
 from losslab.parameters.training import (
     EncoderSettings,
     FeatureSettings,
+    HybridSettings,
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
@@ -45,6 +46,7 @@ __all__ = [
     "EncoderSettings",
     "FeatureSettings",
     "FrequencyGroupSettings",
+    "HybridSettings",
     "KeywordSettings",
     "LSTMSettings",
     "LabelGroupSettings",

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from losslab.parameters.base import MAX_COUNT, Count, NonNegative, Positive, Settings
+from losslab.parameters.features import TfidfSettings
 from losslab.parameters.variants import DATA_PARAMETERS
 
 NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sweeps")
@@ -33,6 +34,14 @@ class ProbeSettings(EncoderSettings):
 
     kind: Literal["probe"]
     hidden_dim: int = Field(ge=0, le=65_536, description="0: no hidden layer")
+
+
+class HybridSettings(EncoderSettings):
+    """Frozen embeddings and TF-IDF, both into one hidden layer."""
+
+    kind: Literal["hybrid"]
+    hidden_dim: int = Field(ge=1, le=65_536)
+    tfidf: TfidfSettings = Field(description="what is not set is that of the parameter tfidf")
 
 
 class TransformerSettings(EncoderSettings):
@@ -126,7 +135,7 @@ class TrainingSettings(Settings):
 
 
 Model = Annotated[
-    ProbeSettings | TransformerSettings | TextCNNSettings | LSTMSettings,
+    ProbeSettings | HybridSettings | TransformerSettings | TextCNNSettings | LSTMSettings,
     Field(discriminator="kind"),
 ]
 

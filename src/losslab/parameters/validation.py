@@ -112,7 +112,7 @@ def validate_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     if reader not in READERS:
         raise ParameterError(did_you_mean("reader", reader, READERS))
     model = parameter_model(reader)
-    recipes = extend_recipes(parameters.get("recipes") or {})
+    recipes = complete_recipes(parameters)
     filled = {**{namespace(name): {} for name in METHODS}, **parameters, "recipes": recipes}
     checked = _checked(filled, model)
     for name, recipe in checked.recipes.items():
@@ -129,17 +129,30 @@ def _checked(values: Mapping[str, Any], model: type[Parameters], prefix: str = "
         raise ParameterError(f"{prefix}{faults}") from None
 
 
-def extend_recipes(recipes: Mapping[str, Any]) -> dict[str, Any]:
-    """Recipes by name, complete; one that ``extends`` another holds what differs from it."""
+def complete_recipes(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Recipes by name; what one does not set is that of the recipe it ``extends``.
+
+    What a model's ``tfidf`` does not set is that of the parameter ``tfidf``.
+    """
+    recipes = parameters.get("recipes") or {}
     for name in recipes:
         if not re.fullmatch(r"\w+", str(name)):  # it is the name of a folder
             raise ParameterError(f"recipe {name!r}: a name has letters, digits and underscores")
-    return {name: {**_extended(name, recipes), "name": name} for name in recipes}
+    extended = {name: {**_extended(name, recipes), "name": name} for name in recipes}
+    shared = {"model": {"tfidf": parameters.get("tfidf")}}
+    return {
+        name: merge_mappings(shared, recipe) if _has_tfidf(recipe) else recipe
+        for name, recipe in extended.items()
+    }
+
+
+def _has_tfidf(recipe: Mapping[str, Any]) -> bool:
+    return isinstance(recipe.get("model"), Mapping) and "tfidf" in recipe["model"]
 
 
 def recipe_overrides(recipes: Mapping[str, Any], name: str) -> dict[str, Any]:
     """The parameters outside it that a recipe overrides, its own and those of what it extends."""
-    overrides = extend_recipes(recipes).get(name, {}).get("overrides")
+    overrides = complete_recipes({"recipes": recipes}).get(name, {}).get("overrides")
     return dict(overrides) if isinstance(overrides, Mapping) else {}  # others are refused later
 
 

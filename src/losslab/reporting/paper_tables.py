@@ -18,8 +18,8 @@ from losslab.reporting.saved_results import is_sound, saved_results
 RECIPES = {
     "TextCNN": ("textcnn",),
     "LSTM": ("lstm", "lstm-bidirectional=False"),
-    "BERT": ("bert", "minilm", "probe"),
-    "BioBERT": ("bert", "minilm", "probe"),
+    "BERT": ("bert", "minilm", "probe", "hybrid"),
+    "BioBERT": ("bert", "minilm", "probe", "hybrid"),
     "RoBERTa": ("roberta",),
 }
 """Folders of recipes whose results stand beside a model of the papers, the nearest first."""

@@ -21,8 +21,9 @@ class SplitDataset:
     """Documents of one split: model inputs, targets, and the context some losses need.
 
     Args:
-        features: ``embeddings`` (documents x dim), or concatenated token ``ids`` with ``offsets``
-            (documents + 1) and the ``pad`` id.
+        features: ``embeddings`` (documents x dim), beside them the rows of a sparse TF-IDF matrix
+            where a hybrid reads them; or concatenated token ``ids`` with ``offsets`` (documents + 1)
+            and the ``pad`` id.
         targets: documents x labels.
         rows: the rows of the split; every other array covers the whole corpus.
         context: by name, documents x labels as an array, a sparse matrix, or a function from rows

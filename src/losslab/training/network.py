@@ -1,6 +1,5 @@
 """A model and its loss as one module, its regularizers, and inference."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -156,11 +155,9 @@ def text_scorer(
     network: ModelWithLoss, settings: ModelSettings, tokenizer: Mapping[str, Any]
 ) -> Callable[[list[str]], np.ndarray]:
     """A function from texts to scores, texts x labels; ``tokenizer`` is the corpus's, as JSON."""
-    from tokenizers import Tokenizer
+    from losslab.features.compute import compute_features, load_tokenizer
 
-    from losslab.features.compute import compute_features
-
-    loaded = Tokenizer.from_str(json.dumps(tokenizer))
+    loaded = load_tokenizer(settings, tokenizer)
 
     def score(texts: list[str]) -> np.ndarray:
         features = compute_features(settings, texts, loaded)
