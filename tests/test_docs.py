@@ -214,12 +214,16 @@ SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.spl
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shown", SHOWN)
-def test_commands_that_are_shown_are_accepted(shown, monkeypatch):
+def test_commands_that_are_shown_are_accepted(shown, tmp_path, monkeypatch):
     """Names, options and parameters are checked; nothing is run."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(cli.kedro_run, "callback", lambda **_: None)
     monkeypatch.setattr(cli, "_explain", cli._resolve_options)
+    monkeypatch.setattr(cli, "_search", lambda options: [] if cli._parameters(options) else [""])
+    (tmp_path / "best.yml").write_text("bce_loss: {learning_rate: 0.01}\n")
+    found = f"--params-file={tmp_path / 'best.yml'}"  # what a search writes
     _, command, *words = shlex.split(shown)
+    words = [found if word.startswith("--params-file=") else word for word in words]
     if command in ("fetch", "prune"):
         context = cli.cli.commands[command].make_context(command, words)
         assert all(name in SOURCES for name in context.params.get("datasets", ()))

@@ -13,7 +13,7 @@ from losslab.data.readers import reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, Recipe, namespace, validate_parameters
-from losslab.parameters.validation import merge_mappings
+from losslab.parameters.validation import complete_recipes, merge_mappings
 from losslab.settings import CONFIG_LOADER_ARGS
 
 SPLIT = {
@@ -67,7 +67,7 @@ def test_recipe_is_resolved_to_the_one_that_is_named(parameters, name):
     full = validate_parameters({**parameters, "recipe": name})
     recipe = Recipe(**full["recipe"])
     assert recipe.name == name
-    assert recipe.model.kind == parameters["recipes"][name]["model"]["kind"]
+    assert recipe.model.kind == complete_recipes(parameters)[name]["model"]["kind"]
     assert "recipes" not in full
 
 
