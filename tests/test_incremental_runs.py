@@ -392,7 +392,9 @@ def one_by_one(finished, tmp_path_factory):
     return results, tracked
 
 
-@pytest.mark.parametrize(("seed", "workers"), [(7, 1), (8, 1), (9, 2)])
+@pytest.mark.parametrize(
+    ("seed", "workers"), [(7, 1), pytest.param(8, 1, marks=pytest.mark.long), (9, 2)]
+)
 def test_two_runs_at_once_keep_their_own_numbers(finished, one_by_one, tmp_path, seed, workers):
     """In random offsets, with different parameters, in one checkout."""
     folder = shutil.copytree(finished, tmp_path / "both", symlinks=True)
