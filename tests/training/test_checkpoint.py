@@ -195,7 +195,7 @@ def test_training_killed_between_evaluations_ends_as_an_undisturbed_one(loss, ch
     assert_same(run_job(job, data, checkpoints=checkpoints), run_job(job, data))
 
 
-@pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("probe", "minilm")])
+@pytest.mark.parametrize("name", sorted({*RECIPES} - {"probe", "minilm", "roberta"}))
 def test_every_kind_of_model_resumes(name, tmp_path, rarely):
     backbone = {"backbone": write_encoder(tmp_path)} if name == "bert" else {}
     regularizers = {"rdrop": 0.5, "adversarial": 0.5, "adversarial_epsilon": 0.1}
