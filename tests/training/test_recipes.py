@@ -28,7 +28,10 @@ def recipes(tmp_path_factory) -> dict[str, Recipe]:
     """The project's recipes, cut short; the papers' backbone is a tiny one."""
     tiny = {"max_length": 16, "backbone": write_encoder(tmp_path_factory.mktemp("encoder"))}
     short = {name: read_recipe(name, {"max_length": 16}, **SHORT) for name in RECIPES}
-    return short | {"bert": read_recipe("bert", tiny, **SHORT, gradient_checkpointing=True)}
+    from_hub = ("bert", "roberta")
+    return short | {
+        name: read_recipe(name, tiny, **SHORT, gradient_checkpointing=True) for name in from_hub
+    }
 
 
 def check(job: TrainingJob, data: TrainingData) -> None:
