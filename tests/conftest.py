@@ -146,6 +146,16 @@ def invoke(project: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     return invoker_in(project, monkeypatch)
 
 
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What commands that run pipelines ask Kedro's own command for, instead of running it."""
+    from losslab.cli import kedro_run
+
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(kedro_run, "callback", lambda **options: calls.append(options))
+    return calls
+
+
 def invoker_in(project: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     from losslab.cli import cli
 

@@ -341,19 +341,11 @@ def test_locks_of_killed_runs_are_removed_by_the_next_one(project, invoke):
     assert list(folder.iterdir()) == []
 
 
-@pytest.fixture
-def fold_calls(monkeypatch):
-    """What cross-validation asks Kedro's own command for, instead of running it."""
-    calls = []
-    monkeypatch.setattr(kedro_run, "callback", lambda **options: calls.append(options))
-    return calls
-
-
-def test_cross_validation_runs_every_fold_without_a_report_then_compares_them(invoke, fold_calls):
+def test_cross_validation_runs_every_fold_without_a_report_then_compares_them(invoke, calls):
     words = ("--losses=bce,db", "--seeds=2", "--recipe=lstm", "--params=split.seed=3,seed=5")
     done = invoke("cross-validate", "--folds=3", *words)
     assert done.exit_code == 0, done.output
-    *folds, last = fold_calls
+    *folds, last = calls
     assert [call["params"]["split"] for call in folds] == [
         {"seed": 3, "folds": 3, "fold": fold} for fold in (1, 2, 3)
     ]
@@ -361,7 +353,7 @@ def test_cross_validation_runs_every_fold_without_a_report_then_compares_them(in
     assert last["pipelines"] == ["cross_validation"]
     assert last["params"]["split"] == {"seed": 3, "folds": 3}
     chosen = {"losses": ["bce", "db"], "num_seeds": 2, "recipe": "lstm", "seed": 5}
-    for call in fold_calls:
+    for call in calls:
         assert {name: call["params"][name] for name in chosen} == chosen
 
 
@@ -385,20 +377,20 @@ def test_cross_validation_runs_every_fold_without_a_report_then_compares_them(in
     ids=lambda value: value[-1] if isinstance(value, list) else "",
 )
 def test_option_that_makes_no_sense_over_folds_is_told_in_one_line(
-    project, invoke, fold_calls, words, message
+    project, invoke, calls, words, message
 ):
     done = invoke("cross-validate", "--folds=2", *words)
     assert done.exit_code == 1
     assert done.stderr.strip().splitlines()[-1].startswith(f"Error: {message}")
-    assert fold_calls == []
+    assert calls == []
 
 
 @pytest.mark.parametrize("folds", ["1", "0", "two"])
-def test_fewer_than_two_folds_are_a_usage_error(invoke, fold_calls, folds):
+def test_fewer_than_two_folds_are_a_usage_error(invoke, calls, folds):
     done = invoke("cross-validate", f"--folds={folds}")
     assert done.exit_code == 2
     assert done.stderr.strip().splitlines()[-1].startswith("Error: Invalid value for '--folds'")
-    assert fold_calls == []
+    assert calls == []
 
 
 def test_help_of_cross_validation_hides_what_it_refuses(invoke):

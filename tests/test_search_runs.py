@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 import yaml
 from conftest import invoker_in, make_small_project, newest, read_json
-from kedro.framework.cli.project import run as kedro_run
 from mlflow.tracking import MlflowClient
 
 REPORTS = "data/08_reporting/cwe/probe/search"
@@ -137,14 +136,6 @@ def test_study_of_another_search_is_refused_and_fresh_begins_anew(searched, monk
     assert anew.exit_code == 0, anew.output
     assert len(trials(project, "focal")) == 2
     assert features(project) == before  # they are not computed again
-
-
-@pytest.fixture
-def calls(monkeypatch):
-    """What a search asks Kedro's own command for, instead of running it."""
-    calls = []
-    monkeypatch.setattr(kedro_run, "callback", lambda **options: calls.append(options))
-    return calls
 
 
 @pytest.mark.parametrize(

@@ -122,14 +122,6 @@ def test_runs_are_tagged_with_sweep_and_point_and_the_last_keeps_the_table(swept
     assert not [name for name in children[0].data.params if name.startswith("sweep")]
 
 
-@pytest.fixture
-def calls(monkeypatch):
-    """What a sweep asks Kedro's own command for, instead of running it."""
-    calls = []
-    monkeypatch.setattr(kedro_run, "callback", lambda **options: calls.append(options))
-    return calls
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -12,7 +12,7 @@ from losslab.reporting.plots import CORPUS_PLOTS, RESULT_PLOTS
 def create_pipeline(losses: Sequence[str]) -> Pipeline:
     """The report on ``losses``."""
     return collect_results(losses) + _stage(
-        [*_table_nodes(), *_figure_nodes(), *_page_nodes()], tags="report"
+        [*_table_nodes(), *_figure_nodes(), *_label_figure_nodes(), *_page_nodes()], tags="report"
     )
 
 
@@ -132,6 +132,11 @@ def _figure_nodes() -> list[Node]:
             ],
             name="draw_scores",
         ),
+    ]
+
+
+def _label_figure_nodes() -> list[Node]:
+    return [
         Node(
             nodes.compare_labels,
             [

@@ -73,19 +73,9 @@ def write_best(**searches: dict[str, Any] | Failure) -> str:
     return search_page.best_as_yaml(finished)
 
 
-def tabulate_points(search_results: dict[str, Any], report: ReportSettings) -> pd.DataFrame:
-    """By point (default, tuned), loss and metric: mean, spread and interval over seeds."""
-    return sweep_page.tabulate_sweep(search_results, report.confidence)
-
-
 def tabulate_search(search_results: dict[str, Any], report: ReportSettings) -> pd.DataFrame:
     """By loss: trials, default and best on validation, default and tuned on test, their ranks."""
     return search_page.tabulate_search(search_results, report.confidence)
-
-
-def draw_search(search_points: pd.DataFrame, search_results: dict[str, Any]) -> go.Figure:
-    """A line per loss from default to tuned."""
-    return sweep_page.draw_sweep(search_points, search_results)
 
 
 def render_page(

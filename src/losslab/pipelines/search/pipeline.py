@@ -8,6 +8,7 @@ from losslab.errors import GATHERS
 from losslab.parameters import namespace
 from losslab.pipelines.reporting.nodes import describe_run
 from losslab.pipelines.search import nodes
+from losslab.pipelines.sweep.nodes import draw_sweep, tabulate_sweep
 from losslab.pipelines.training.pipeline import training_inputs
 
 SEARCH = "search"
@@ -42,10 +43,10 @@ def create_report() -> Pipeline:
     results = ["search_results", "params:report"]
     return Pipeline(
         [
-            Node(nodes.tabulate_points, results, "search_points", name="tabulate_points"),
+            Node(tabulate_sweep, results, "search_points", name="tabulate_points"),
             Node(nodes.tabulate_search, results, "search_table", name="tabulate_search"),
             Node(
-                nodes.draw_search,
+                draw_sweep,
                 ["search_points", "search_results"],
                 "search_figure",
                 name="draw_search",
