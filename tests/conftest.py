@@ -102,6 +102,14 @@ def make_small_project(folder: Path, mlflow_store: Path) -> Path:
     return folder
 
 
+def save_checkpoints(project: Path, *, seconds: float = 0) -> None:
+    """Let trainings save a checkpoint at every evaluation, or after so many seconds."""
+    catalog = project / "conf/base/catalog_06_models.yml"
+    changed = catalog.read_text().replace("interval: 60", f"interval: {seconds}")
+    assert changed != catalog.read_text()
+    catalog.write_text(changed)
+
+
 def write_small_corpus(folder: Path) -> None:
     """Sixty made-up weaknesses in the format of the built-in corpus."""
     things = {"memory": "Integrity", "secret": "Confidentiality", "lock": "Availability"}

@@ -17,14 +17,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import command, environment, make_small_project, newest, read_json, runner_in
+from conftest import (
+    command,
+    environment,
+    make_small_project,
+    newest,
+    read_json,
+    runner_in,
+    save_checkpoints,
+)
 from mlflow.tracking import MlflowClient
 
 pytestmark = pytest.mark.slow
 FAMILIES = "bce,db,asl,dice2,bpmll,zlpr_rdrop,sbayes_f1,ce_count,mask_label,kwls"
 """A loss of each family; ``mask_label`` and ``sbayes_f1`` draw random numbers of their own."""
 LONGER = ",".join(f"recipes.probe.training.{name}=40" for name in ("epochs", "patience"))
-SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+EXITS = {
+    signal.SIGKILL: {-signal.SIGKILL},
+    signal.SIGTERM: {-signal.SIGTERM, 128 + signal.SIGTERM},
+    signal.SIGINT: {-signal.SIGINT, 128 + signal.SIGINT, 1},  # 1: Click says "Aborted!"
+}
+"""By signal, the exit statuses of what died of it."""
+SIGNALS = tuple(EXITS)
 EARLY = {
     "start": "stale: ",
     "data": "Completed node: data.",
@@ -49,7 +63,7 @@ FILES = {
 
 def words(losses: str, workers: int) -> tuple[str, ...]:
     options = (f"--losses={losses}", f"--params={LONGER}", f"--workers={workers}")
-    return ("run", "--verbose", "--env=test", *options)
+    return ("run", "--verbose", "--env=test", "--seeds=2", *options)
 
 
 class Undisturbed:
@@ -58,6 +72,7 @@ class Undisturbed:
     def __init__(self, folder: Path, store: Path, losses: str) -> None:
         self.losses = losses
         self.empty = make_small_project(folder / "empty", store)
+        save_checkpoints(self.empty)  # kills meet them at any moment of a training
         self.project = shutil.copytree(self.empty, folder / "project")
         done = runner_in(self.project)(*words(losses, workers=1))
         assert done.returncode == 0, done.stderr
@@ -115,15 +130,20 @@ class Kills:
                 next(seen, None)
             time.sleep(0.4 * self.random.random())  # the moment of the kill, not a condition
             process.send_signal(stop)
-            reader = threading.Thread(target=process.stderr.read)
+            rest: list[str] = []
+            reader = threading.Thread(target=lambda: rest.append(process.stderr.read()))
             reader.start()
             process.wait(timeout=120)
             reader.join()
         finally:
             process.kill()
             process.wait()
-        self.landed[stage] += process.returncode != 0
-        return process.returncode == 0
+        if process.returncode == 0:
+            return True
+        assert process.returncode in EXITS[stop], rest  # or it failed by itself
+        assert process.returncode != 1 or "Aborted!" in rest[0], rest
+        self.landed[stage] += 1
+        return False
 
 
 def assert_same_results(project: Path, undisturbed: Undisturbed) -> None:

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import command, environment, make_small_project, newest, read_json, runner_in
+from conftest import (
+    command,
+    environment,
+    make_small_project,
+    newest,
+    read_json,
+    runner_in,
+    save_checkpoints,
+)
 from mlflow.tracking import MlflowClient
 
 pytestmark = pytest.mark.slow
@@ -52,13 +60,6 @@ def checkpoints(project: Path, pattern: str) -> list[Path]:
     return list((project / MODELS / "checkpoints").glob(f"*/db/{pattern}"))
 
 
-def save_often(project: Path) -> None:
-    catalog = project / "conf/base/catalog_06_models.yml"
-    changed = catalog.read_text().replace("interval: 60", "interval: 0.2")
-    assert changed != catalog.read_text()
-    catalog.write_text(changed)
-
-
 def read_history(project: Path) -> pd.DataFrame:
     history = pd.read_parquet(newest(project / MODELS / "db_loss/history.parquet"))
     return history.drop(columns=["train_seconds", "train_documents_per_second", "train_memory_gb"])
@@ -82,7 +83,7 @@ def read_curves(project: Path) -> dict[str, list[int]]:
 def test_same_command_continues_and_ends_with_the_same_numbers(
     project, undisturbed, invoke, caplog, stop
 ):
-    save_often(project)
+    save_checkpoints(project, seconds=0.2)
     logged = stop_in_second_training(project, stop)
     assert ("SIGTERM: stops after step" in logged) == (stop == signal.SIGTERM)
     assert not list((project / MODELS / "db_loss").glob("model.safetensors/*/*"))

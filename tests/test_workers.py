@@ -6,7 +6,15 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import command, environment, make_small_project, newest, read_json, runner_in
+from conftest import (
+    command,
+    environment,
+    make_small_project,
+    newest,
+    read_json,
+    runner_in,
+    save_checkpoints,
+)
 from mlflow.tracking import MlflowClient
 from test_kills import assert_nothing_left, assert_true_statuses
 
@@ -51,7 +59,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
 
 def start(project: Path, *more: str) -> subprocess.Popen[str]:
     """Start a run with two workers; returns when both train and there is a checkpoint."""
-    save_always(project)
+    save_checkpoints(project)
     process = subprocess.Popen(
         command(*WORDS, f"--params={LONGER}", "--workers=2", "--verbose", *more),
         cwd=project,
@@ -65,14 +73,6 @@ def start(project: Path, *more: str) -> subprocess.Popen[str]:
     while not list(project.glob("data/06_models/cwe/probe/checkpoints/*/*/seed_*/*/manifest.json")):
         assert process.poll() is None
     return process
-
-
-def save_always(project: Path) -> None:
-    """Let trainings save a checkpoint at every evaluation."""
-    catalog = project / "conf/base/catalog_06_models.yml"
-    changed = catalog.read_text().replace("interval: 60", "interval: 0")
-    assert changed != catalog.read_text()
-    catalog.write_text(changed)
 
 
 def rerun(project: Path) -> str:

@@ -375,7 +375,8 @@ class Tracking:
             }
             made_by = self._made_by(f"{namespace(loss)}_metrics") if current else {}
             runs.tag(loss, seed, _training_tags(metrics["training"]["seeds"][name]) | made_by)
-            runs.log_artifact(rules, "decision_rules.json", (loss, seed))
+            if not current:  # the run it was made by has them
+                runs.log_artifact(rules, "decision_rules.json", (loss, seed))
             runs.finish(loss, seed, "FINISHED", test_metrics | _metrics_over_seeds(metrics))
 
     def _made_by(self, dataset_name: str) -> dict[str, str]:

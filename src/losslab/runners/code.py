@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
 from hashlib import sha256
-from importlib.util import find_spec
 from inspect import unwrap
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -17,6 +16,7 @@ from typing import Any, TypeGuard
 from losslab.manifest import hash_path
 
 PACKAGE = __name__.partition(".")[0]
+ROOT = Path(__file__).parents[1]
 TABLES = {
     ("losslab.losses.registry", "LOSSES"),
     ("losslab.baselines", "BASELINES"),
@@ -196,12 +196,14 @@ def _ours(module: str) -> bool:
 
 @cache
 def _file(module: str) -> Path | None:
-    """The source file of a module of this package; None of anything else."""
-    try:
-        spec = find_spec(module) if _ours(module) else None
-    except ModuleNotFoundError:  # a name in a module, not a module
-        return None
-    return Path(spec.origin) if spec is not None and spec.origin else None
+    """The source file of a module of this package; None of anything else.
+
+    Looked up by its path: ``find_spec`` would import the packages around it, torch and all.
+    """
+    first, *parts = module.split(".")
+    path = ROOT.joinpath(*parts)
+    files = (path / "__init__.py", path.parent / f"{path.name}.py")
+    return next((file for file in files if first == PACKAGE and file.is_file()), None)
 
 
 def _plain(statement: ast.stmt) -> ast.AST:

@@ -167,13 +167,20 @@ class Outbox:
 
 
 def next_batch(queue: Sequence[Operation]) -> list[Operation]:
-    """The first operation; with the ``log`` operations after it, if it is one, of whatever run."""
+    """The first operation; if it is a ``log``, with those after it, of whatever run.
+
+    With the ``end`` after them, too, if all are of the run that ends: one request has its metrics.
+    """
     if not queue:
         return []
     first = queue[0]
     if first["do"] != "log":
         return [first]
-    return list(islice(takewhile(lambda one: one["do"] == "log", queue), MAX_BATCH))
+    batch = list(islice(takewhile(lambda one: one["do"] == "log", queue), MAX_BATCH))
+    after = queue[len(batch)] if len(queue) > len(batch) else {"do": "", "run": ""}
+    if after["do"] == "end" and {one["run"] for one in batch} == {after["run"]}:
+        batch.append(after)
+    return batch
 
 
 def send_journal(journal: Journal, sender: Sender, on_sent: Callable[[], None]) -> bool:

@@ -71,7 +71,7 @@ class MlflowSender:
         self.on_sent: Callable[[], None] = lambda: None
 
     def send(self, batch: Sequence[Operation], *, again: bool) -> dict[str, str]:
-        """Send operations that belong together; several are ``log`` operations."""
+        """Send operations that belong together: one, or several ``log`` and the ``end`` after them."""
         known = set(self._ids)
         try:
             self._do(batch, again=again)
@@ -93,6 +93,8 @@ class MlflowSender:
             case "log":
                 for run in dict.fromkeys(one["run"] for one in batch):  # a request for each
                     self._log(run, [one for one in batch if one["run"] == run])
+                if batch[-1]["do"] == "end":
+                    self._end(batch[-1])
             case "artifact":
                 self._client.log_text(self._id(first["run"]), first["text"], first["file"])
             case "end":
