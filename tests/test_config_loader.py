@@ -258,6 +258,30 @@ def test_mistake_in_overrides_is_named_of_any_recipe(overrides, message, recipe)
         parameters(recipes={recipe: {"overrides": overrides}})
 
 
+@pytest.mark.parametrize(
+    ("changes", "corpus", "embeddings"),
+    [
+        ({}, "cmu_movie", "embeddings-minilm-mean-256-head"),
+        ({"recipe": "hybrid"}, "cmu_movie", "embeddings-minilm-mean-256-head"),
+        ({"recipe": "minilm"}, "cmu_movie", "embeddings-none"),
+        (
+            {"split": {"folds": 4}, "undersample": {"ratio": 10}, "min_label_frequency": 5},
+            "cmu_movie",
+            "embeddings-minilm-mean-256-head",
+        ),
+        (
+            {"corpus": {"part": "title"}, "recipes": {"probe": {"model": {"max_length": 64}}}},
+            "cmu_movie-part=title",
+            "embeddings-minilm-mean-64-head",
+        ),
+    ],
+    ids=str,
+)
+def test_documents_and_embeddings_have_folders_that_splits_share(changes, corpus, embeddings):
+    chosen = loader("cmu_movie", **changes)
+    assert (chosen.corpus_folder, chosen.embeddings_folder) == (corpus, embeddings)
+
+
 def folders(*args, **options) -> tuple[str, str]:
     chosen = loader(*args, **options)
     return chosen.dataset_folder, chosen.recipe_folder

@@ -411,6 +411,15 @@ def test_cross_validation_ends_with_the_path_of_its_page_and_its_table(folded):
     assert "2-fold cross-validation on cwe" in page
 
 
+def test_folds_share_documents_and_embeddings(folded):
+    project, *_ = folded
+    for layer, name in (
+        ("02_intermediate/cwe", "documents.parquet"),
+        ("04_feature/cwe/embeddings-minilm-mean-16-head", "embeddings.safetensors"),
+    ):
+        assert len(list((project / "data" / layer / name).iterdir())) == 1
+
+
 def test_cross_validation_leaves_the_ordinary_report_as_it_was(folded):
     project, before, _, _ = folded
     assert "probe/latest.html" in before

@@ -199,6 +199,19 @@ def test_the_answer_has_the_best_and_the_reference_and_says_how_sure(run):
     assert "one seed" in answer
 
 
+@pytest.mark.parametrize(("value", "verdict"), [(0.52, "has no higher value"), (0.4, "is above")])
+def test_baselines_stand_beside_the_losses(run, value, verdict):
+    table = run / "comparison.csv" / NEW / "comparison.csv"
+    names = ["most_frequent", "svm", "powerset"]
+    rows = pd.DataFrame({"loss": names, "macro_f1": [0.1, value, value - 0.01], "seeds": 1})
+    pd.concat([pd.read_csv(table), rows]).to_csv(table, index=False)
+    results = readme.summarize_run(run)
+    assert {row["loss"] for row in results["losses"]} == set(MULTI)
+    answer = " ".join(readme.answer(results).split())
+    assert f"reach {value:.3f} (`svm`) and {value - 0.01:.3f} (`powerset`) macro-F1" in answer
+    assert verdict in answer
+
+
 def test_a_loss_that_had_not_learned_is_marked_and_never_called_worse(run):
     table = run / "comparison.csv" / NEW / "comparison.csv"
     comparison = pd.read_csv(table)

@@ -19,8 +19,10 @@ from losslab.errors import ParameterError
 from losslab.parameters import did_you_mean, validate_parameters
 from losslab.parameters.validation import complete_recipes, recipe_overrides
 from losslab.parameters.variants import (
+    CORPUS_PARAMETERS,
     DATA_PARAMETERS,
     cross_validation_name,
+    embeddings_name,
     flatten,
     variant_name,
 )
@@ -44,9 +46,11 @@ class LosslabConfigLoader(OmegaConfigLoader):
                 raise click.ClickException(_explain_environment(env, folder, environments))
         self._resolvers = {
             "losslab.raw_folder": lambda: self.raw_folder,
+            "losslab.corpus_folder": lambda: self.corpus_folder,
             "losslab.dataset_folder": lambda: self.dataset_folder,
             "losslab.cross_validation_folder": lambda: self.cross_validation_folder,
             "losslab.recipe_folder": lambda: self.recipe_folder,
+            "losslab.embeddings_folder": lambda: self.embeddings_folder,
             "losslab.sweep": lambda: str(self._merged.get("sweep")),
             **options.pop("custom_resolvers", {}),
         }
@@ -103,6 +107,11 @@ class LosslabConfigLoader(OmegaConfigLoader):
         return self.dataset if reader in (None, *FILE_READERS) else str(reader)
 
     @cached_property
+    def corpus_folder(self) -> str:
+        """The folder of documents and their embeddings, however they are split."""
+        return self._variant(CORPUS_PARAMETERS)
+
+    @cached_property
     def dataset_folder(self) -> str:
         """The folder of a dataset's results; of a fold, below that of its cross-validation."""
         folder, split = self.cross_validation_folder, self._split
@@ -111,9 +120,11 @@ class LosslabConfigLoader(OmegaConfigLoader):
     @cached_property
     def cross_validation_folder(self) -> str:
         """The folder of all folds together; other data than base and dataset ask for is a variant."""
-        parts = (DATA_PARAMETERS, self._reader_defaults())
-        variant = variant_name(self.dataset, self._merged, self._declared, *parts)
-        return cross_validation_name(variant, self._split.get("folds"))
+        return cross_validation_name(self._variant(DATA_PARAMETERS), self._split.get("folds"))
+
+    def _variant(self, parameters: Collection[str]) -> str:
+        defaults = self._reader_defaults()
+        return variant_name(self.dataset, self._merged, self._declared, parameters, defaults)
 
     @cached_property
     def recipe_folder(self) -> str:
@@ -126,6 +137,12 @@ class LosslabConfigLoader(OmegaConfigLoader):
         entries = (self._merged, {**self._declared, "recipes": recipes})
         model, declared_model = (complete_recipes(each).get(self.recipe, {}) for each in entries)
         return variant_name(self.recipe, model, declared_model, ("model",))
+
+    @cached_property
+    def embeddings_folder(self) -> str:
+        """The folder of frozen embeddings: recipes with the same encoder share it."""
+        model = complete_recipes(self._merged).get(self.recipe, {}).get("model")
+        return embeddings_name(model if isinstance(model, Mapping) else {})
 
     @property
     def _split(self) -> Mapping[str, Any]:

@@ -18,10 +18,11 @@ from losslab.features.tfidf import Vocabulary, learn_vocabulary, weigh_words
 from losslab.features.tokens import initial_vectors, tokenize, word_tokenizer
 from losslab.parameters import (
     EncoderSettings,
+    FrozenEncoder,
     HybridSettings,
     ModelSettings,
-    ProbeSettings,
     WordSettings,
+    frozen_encoder,
 )
 
 
@@ -67,18 +68,26 @@ def load_tokenizer(settings: ModelSettings, saved: Mapping[str, Any]) -> AnyToke
 
 
 def compute_features(
-    settings: ModelSettings, texts: Sequence[str], tokenizer: AnyTokenizer
+    settings: ModelSettings,
+    texts: Sequence[str],
+    tokenizer: AnyTokenizer,
+    embeddings: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
     """``embeddings`` for a probe, and words weighted by TF-IDF for a hybrid.
 
     Else token ids, with initial word ``vectors`` where they apply.
+
+    Args:
+        embeddings: those of ``texts``, where they are known.
     """
     words: dict[str, np.ndarray] = {}
     if isinstance(tokenizer, HybridTokenizer):
         words, tokenizer = weighted_words(texts, tokenizer.vocabulary), tokenizer.tokenizer
+    encoder = frozen_encoder(settings)
+    if encoder is not None:
+        known = embed_texts(texts, tokenizer, encoder) if embeddings is None else embeddings
+        return {"embeddings": known, **words}
     tokens = tokenize(texts, tokenizer, settings)
-    if isinstance(settings, ProbeSettings | HybridSettings):
-        return {"embeddings": embed_texts(tokens, settings), **words}
     if isinstance(settings, WordSettings):
         vectors = initial_vectors(
             tokenizer.get_vocab(), embedding_dim=settings.embedding_dim, file=settings.vectors
@@ -99,7 +108,7 @@ def weighted_words(texts: Sequence[str], vocabulary: Vocabulary) -> dict[str, np
 
 
 def embed_texts(
-    tokens: Mapping[str, np.ndarray], settings: EncoderSettings, *, batch_size: int = 32
+    texts: Sequence[str], tokenizer: Tokenizer, settings: FrozenEncoder, *, batch_size: int = 32
 ) -> np.ndarray:
     """L2-normalized embeddings of the frozen encoder: texts x dim, float32.
 
@@ -107,6 +116,7 @@ def embed_texts(
     quicker than all threads on one batch, and the same numbers whatever their number.
     """
     device = default_device()
+    tokens = tokenize(texts, tokenizer, settings)
     model = load_encoder(settings.backbone).eval().to(device)
     inputs = inputs_of(tokens, np.arange(len(tokens["offsets"]) - 1))
     embeddings = np.empty((len(inputs.lengths), model.config.hidden_size), dtype=np.float32)

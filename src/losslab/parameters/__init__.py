@@ -27,6 +27,7 @@ from losslab.parameters.sweeps import Sweep, SweepJob, expand_sweep, losses_of
 from losslab.parameters.training import (
     EncoderSettings,
     FeatureSettings,
+    FrozenEncoder,
     HybridSettings,
     LSTMSettings,
     ModelSettings,
@@ -37,6 +38,7 @@ from losslab.parameters.training import (
     TrainingSettings,
     TransformerSettings,
     WordSettings,
+    frozen_encoder,
 )
 from losslab.parameters.validation import validate_parameters
 
@@ -46,6 +48,7 @@ __all__ = [
     "EncoderSettings",
     "FeatureSettings",
     "FrequencyGroupSettings",
+    "FrozenEncoder",
     "HybridSettings",
     "KeywordSettings",
     "LSTMSettings",
@@ -71,6 +74,7 @@ __all__ = [
     "baselines_for_task",
     "did_you_mean",
     "expand_sweep",
+    "frozen_encoder",
     "losses_for_task",
     "losses_of",
     "method_of",

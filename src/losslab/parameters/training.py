@@ -44,6 +44,22 @@ class HybridSettings(EncoderSettings):
     tfidf: TfidfSettings = Field(description="what is not set is that of the parameter tfidf")
 
 
+class FrozenEncoder(Settings):
+    """All that frozen embeddings depend on: what else a recipe changes does not make them stale."""
+
+    backbone: str
+    pooling: Literal["cls", "mean"]
+    max_length: int
+    truncation: Literal["head", "head_tail"]
+
+
+def frozen_encoder(model: ModelSettings) -> FrozenEncoder | None:
+    """The encoder whose frozen embeddings a model reads; None of other models."""
+    if not isinstance(model, ProbeSettings | HybridSettings):
+        return None
+    return FrozenEncoder(**{name: getattr(model, name) for name in FrozenEncoder.model_fields})
+
+
 class TransformerSettings(EncoderSettings):
     """The pretrained encoder, fine-tuned."""
 

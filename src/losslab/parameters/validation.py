@@ -28,7 +28,7 @@ from losslab.parameters.supervision import (
     SoftLabelSettings,
 )
 from losslab.parameters.sweeps import Sweep
-from losslab.parameters.training import RecipeEntry, SelectBy
+from losslab.parameters.training import RecipeEntry, SelectBy, frozen_encoder
 
 logger = logging.getLogger(__name__)
 MAX_SEEDS = 1000
@@ -190,6 +190,8 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
     values["sweep"] = _resolve_sweep(checked.sweep, values.pop("sweeps"))
     values["features"] = {"model": values["recipe"]["model"]}
+    encoder = frozen_encoder(checked.recipes[checked.recipe].model)
+    values["frozen_encoder"] = encoder and encoder.model_dump()
     values["bootstrap"] = {name: values["report"][name] for name in BootstrapSettings.model_fields}
     if checked.losses and checked.report.reference not in checked.losses:
         values["report"]["reference"] = checked.losses[0]

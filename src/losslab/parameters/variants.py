@@ -5,8 +5,12 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any
 
+CORPUS_PARAMETERS = ("reader", "corpus")
+"""The parameters that decide which documents there are."""
 DATA_PARAMETERS = ("reader", "task", "corpus", "min_label_frequency", "split", "undersample")
 """The parameters that decide which documents, labels and splits there are."""
+ENCODER_PARAMETERS = ("backbone", "pooling", "max_length", "truncation")
+"""The parameters of a model that decide on frozen embeddings."""
 FOLD_PARAMETERS = ("split.folds", "split.fold")
 """They name the folders of a cross-validation and its folds, whatever variant it is of."""
 MAX_LENGTH = 80
@@ -49,6 +53,18 @@ def cross_validation_name(name: str, folds: Any) -> str:
     'cmu_movie-part=title-folds=4'
     """
     return f"{name}-folds={_slug(str(folds))}" if folds else name
+
+
+def embeddings_name(model: Mapping[str, Any]) -> str:
+    """The folder of a model's frozen embeddings, whatever the recipe; ``none`` without.
+
+    >>> encoder = {"backbone": "minilm", "pooling": "mean", "max_length": 256, "truncation": "head"}
+    >>> embeddings_name({"kind": "probe", "hidden_dim": 64, **encoder})
+    'embeddings-minilm-mean-256-head'
+    """
+    frozen = model.get("kind") in ("probe", "hybrid")
+    parts = [_slug(str(model.get(name))) for name in ENCODER_PARAMETERS] if frozen else ["none"]
+    return "-".join(["embeddings", *parts])
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

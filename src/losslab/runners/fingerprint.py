@@ -20,7 +20,13 @@ from losslab.parameters.variants import flatten
 from losslab.runners.code import code_hashes
 
 PREFIX = "params:"
-SHOWN_AS = {"recipe.": "", "features.": "", "bootstrap.": "report.", ".options.": "."}
+SHOWN_AS = {
+    "recipe.": "",
+    "features.": "",
+    "frozen_encoder.": "model.",
+    "bootstrap.": "report.",
+    ".options.": ".",
+}
 """Parts of the names of resolved parameters, and what a user knows them as."""
 DERIVED = {"validation_rule": "primary_rule (on validation)"}
 """Parameters made of others, and what a reason names in their place."""

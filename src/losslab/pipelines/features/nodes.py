@@ -8,18 +8,36 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.data.split import split_rows
-from losslab.parameters import FeatureSettings, TfidfSettings
+from losslab.parameters import FeatureSettings, FrozenEncoder, TfidfSettings
+
+
+def embed_documents(
+    documents: pd.DataFrame, encoder: FrozenEncoder | None
+) -> dict[str, np.ndarray]:
+    """Frozen embeddings of every document, however they are split; none if no model reads them."""
+    from losslab.features.compute import embed_texts
+    from losslab.features.encoder import encoder_tokenizer
+
+    if encoder is None:
+        return {}
+    tokenizer = encoder_tokenizer(encoder.backbone, encoder.max_length)
+    return {"embeddings": embed_texts(list(documents["text"]), tokenizer, encoder)}
 
 
 def compute_features(
-    splits: pd.DataFrame, settings: FeatureSettings
+    splits: pd.DataFrame,
+    documents: pd.DataFrame,
+    embeddings: dict[str, np.ndarray],
+    settings: FeatureSettings,
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Token ids or frozen embeddings, once for all losses; and the tokenizer, for new texts."""
     from losslab.features.compute import compute_features, learn_tokenizer
 
     train = splits["text"].iloc[split_rows(splits, "train")]
     tokenizer = learn_tokenizer(settings.model, list(train))
-    features = compute_features(settings.model, list(splits["text"]), tokenizer)
+    rows = pd.Index(documents["id"]).get_indexer(splits["id"])
+    known = embeddings["embeddings"][rows] if embeddings else None
+    features = compute_features(settings.model, list(splits["text"]), tokenizer, known)
     return features, json.loads(tokenizer.to_str())
 
 

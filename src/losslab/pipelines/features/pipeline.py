@@ -1,4 +1,4 @@
-"""splits - features; splits - TF-IDF."""
+"""documents - embeddings; splits - features; splits - TF-IDF."""
 
 from kedro.pipeline import Node, Pipeline
 
@@ -9,11 +9,17 @@ def create_pipeline() -> Pipeline:
     """What the recipe's model reads."""
     return _stage(
         Node(
+            nodes.embed_documents,
+            ["documents", "params:frozen_encoder"],
+            "embeddings",
+            name="embed_documents",
+        ),
+        Node(
             nodes.compute_features,
-            ["splits", "params:features"],
+            ["splits", "documents", "embeddings", "params:features"],
             ["features", "tokenizer"],
             name="compute_features",
-        )
+        ),
     )
 
 
@@ -29,7 +35,7 @@ def create_tfidf() -> Pipeline:
     )
 
 
-def _stage(node: Node) -> Pipeline:
+def _stage(*stage: Node) -> Pipeline:
     return Pipeline(
-        [node], namespace="features", prefix_datasets_with_namespace=False, tags="features"
+        stage, namespace="features", prefix_datasets_with_namespace=False, tags="features"
     )
