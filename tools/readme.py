@@ -319,8 +319,8 @@ def _beside(results: Results) -> str:
     better = first[RANKED_BY]["value"] > best[0][RANKED_BY]
     verdict = "is above that" if better else "has no higher value"
     return (
-        f"**Beside them:** [baselines](docs/baselines.md) on TF-IDF, without any network, reach {reached}"
-        f" macro-F1; the best loss on the frozen encoder, `{first['loss']}`, {verdict}. The TF-IDF"
+        "**Beside them:** [baselines](docs/baselines.md) on TF-IDF, without any network, reach"
+        f" {reached} macro-F1; the best loss on the frozen encoder, `{first['loss']}`, {verdict}. The TF-IDF"
         " settings were fixed with test results in sight, which the losses' were not."
     )
 
