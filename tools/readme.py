@@ -320,8 +320,8 @@ def _beside(results: Results) -> str:
     verdict = "is above that" if better else "has no higher value"
     return (
         "**Beside them:** [baselines](docs/baselines.md) on TF-IDF, without any network, reach"
-        f" {reached} macro-F1; the best loss on the frozen encoder, `{first['loss']}`, {verdict}. The TF-IDF"
-        " settings were fixed with test results in sight, which the losses' were not."
+        f" {reached} macro-F1; the best loss on the frozen encoder, `{first['loss']}`, {verdict}."
+        " The TF-IDF settings were fixed with test results in sight, which the losses' were not."
     )
 
 
