@@ -1,3 +1,4 @@
+import itertools
 import json
 from pathlib import Path
 
@@ -87,6 +88,21 @@ def test_curve_is_logged_and_the_run_ends_with_its_last_epoch(client, sender, ru
     assert [(point.step, point.value) for point in history] == [(1, 0.1), (2, 0.2)]
     assert run.info.status == "FINISHED"
     assert run.info.end_time == history[-1].timestamp
+
+
+def test_long_curve_has_fewer_points_and_its_last_evaluation(client, sender, runs):
+    runs.start("db", 1, {})
+    for epoch in range(1, 400):
+        runs.log_metrics("db", 1, epoch, {"validation/macro_f1": epoch / 1000})
+    runs.finish("db", 1, "FINISHED", {"test/macro_f1": 0.5})
+    run = children(client, sender)[CHILD]
+    history = client.get_metric_history(run.info.run_id, "validation/macro_f1")
+    steps = [point.step for point in history]
+    assert steps[:20] == list(range(1, 21))
+    assert 50 < len(steps) < 80
+    assert max(b - a for a, b in itertools.pairwise(steps)) <= 32
+    assert (steps[-1], history[-1].value) == (399, 0.399)
+    assert run.data.metrics == {"validation/macro_f1": 0.399, "test/macro_f1": 0.5}
 
 
 def test_open_runs_are_all_closed_with_one_status(client, sender, runs):

@@ -20,6 +20,8 @@ CURRENT_TAG = "current"
 MADE_BY_TAG = "made_by"
 """The Kedro session that computed what is current: ``kedro prune`` keeps its results."""
 PARENT = "parent"
+EVERY_EVALUATION = 20
+"""So many evaluations of a training are charted, then ever fewer."""
 
 
 class TrainingRuns:
@@ -42,6 +44,7 @@ class TrainingRuns:
         self._started: dict[tuple[str, int], str] = {}
         self._open: set[tuple[str, int]] = set()
         self._last_epoch_at: dict[tuple[str, int], int] = {}
+        self._uncharted: dict[tuple[str, int], list[list[Any]]] = {}
 
     def open_parent(self, name: str, tags: Mapping[str, Any]) -> None:
         """Create the parent run, with ``tags`` of its own."""
@@ -107,14 +110,22 @@ class TrainingRuns:
         self._end(key, "FAILED" if state == "failed" else "FINISHED", now, points)
 
     def log_metrics(self, loss: str, seed: int, step: int, metrics: Mapping[str, float]) -> None:
-        """Log metrics of an evaluation during training, or final ones (step 0)."""
+        """Log metrics of an evaluation during training, or final ones (step 0).
+
+        Of long trainings a part is charted, and the last one: to log each would cost a run a fifth
+        of its time.
+        """
         key, now = self._started.get((loss, seed)), _now()
         if key is None:
             return
         if step > 0:
             self._last_epoch_at[loss, seed] = now
         points = [[name, float(value), now, step] for name, value in metrics.items()]
-        self._log(key, metrics=points)
+        if is_charted(step):
+            self._uncharted.pop((loss, seed), None)
+            self._log(key, metrics=points)
+        else:
+            self._uncharted[loss, seed] = points
 
     def log_artifact(
         self, data: Any, file_name: str, training: tuple[str, int] | None = None
@@ -139,6 +150,7 @@ class TrainingRuns:
             now = _now()
             end_time = self._last_epoch_at.get((loss, seed)) or now
             points = [[name, float(value), now, 0] for name, value in (metrics or {}).items()]
+            points += self._uncharted.pop((loss, seed), [])
             self._end(self._started[loss, seed], status, end_time, points)
 
     def finish_all(self, status: str) -> None:
@@ -169,6 +181,16 @@ class TrainingRuns:
     ) -> None:
         ended = {"status": status, "end_time": end_time, "metrics": metrics or []}
         self._put({"do": "end", "run": run, **ended})
+
+
+def is_charted(evaluation: int) -> bool:
+    """Whether an evaluation is a point of MLflow's curves: all of the first, then ten per doubling.
+
+    >>> [number for number in range(19, 100) if is_charted(number)]
+    [19, 20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 88, 96]
+    """
+    every = 2 ** ((evaluation - 1) // EVERY_EVALUATION).bit_length() if evaluation > 0 else 1
+    return evaluation % every == 0
 
 
 def as_params(parameters: Mapping[str, Any]) -> dict[str, str]:
