@@ -226,7 +226,8 @@ def test_bert_searches_element_keywords_everywhere_and_no_other_setting_changes(
     assert None not in [probe["element_keywords"][name] for name in SEARCH]
     capped = {name: probe["element_keywords"][name] for name in SEARCH}
     bert["element_keywords"].update(capped)
-    assert {name for name in probe if probe[name] != bert[name]} == {"recipe", "features"}
+    of_model = {"recipe", "features", "frozen_encoder"}
+    assert {name for name in probe if probe[name] != bert[name]} == of_model
     assert "overrides" not in bert["recipe"]
 
 
@@ -423,6 +424,10 @@ def test_raw_files_are_shared_by_the_variants_of_a_dataset_and_by_datasets_of_a_
     assert loader("own")["catalog"]["raw_files"]["filepath"] == "data/01_raw/own"
 
 
+UNSPLIT = {"documents", "rejected_rows", "corpus_notes", "embeddings"}
+"""Datasets that do not depend on how a corpus is split."""
+
+
 def test_folds_have_folders_of_their_own_in_every_layer_below_that_of_the_cross_validation():
     first, second = (loader("cwe", split={"folds": 4, "fold": fold})["catalog"] for fold in (1, 2))
     ordinary = loader("cwe")["catalog"]
@@ -430,7 +435,9 @@ def test_folds_have_folders_of_their_own_in_every_layer_below_that_of_the_cross_
     joint = {name for name in first if "fold_" in name or name.startswith("cross_validation_")}
     for name, entry in first.items():
         path = str(entry.get("filepath", ""))
-        if name in shared or not path:
+        if name in UNSPLIT:
+            assert path == ordinary[name]["filepath"]
+        if name in {*shared, *UNSPLIT} or not path:
             continue
         assert path != ordinary[name]["filepath"], name
         assert "/cwe-folds=4/" in path

@@ -60,6 +60,7 @@ CACHES = (
 def toy(tmp_path, monkeypatch):
     """A package whose sources a test may change: a function from changes to hashes of a root."""
     monkeypatch.setattr(code, "PACKAGE", "toy")
+    monkeypatch.setattr(code, "ROOT", tmp_path / "toy")
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def hashes(root, data="", **changes):
