@@ -70,6 +70,11 @@ ARTIFACTS = {
 """Datasets that the parent run keeps; the page holds every figure."""
 SEARCHES = {f"{namespace(loss)}_search" for loss in LOSSES}
 """Datasets that hold the trials of a loss."""
+NOT_OF_A_TRAINING = {
+    *("sweep", "search", "losses", "baselines", "report"),
+    *("features", "frozen_encoder", "bootstrap"),  # parts of recipe and report
+}
+"""Parameters that the run of a training has not; the parent run has those of its nodes."""
 OUTBOX = "data/.mlflow_outbox"
 """Where operations for MLflow wait, below the project's folder."""
 MLFLOW_DEFAULTS = {
@@ -327,8 +332,8 @@ class Tracking:
         runs.add_trial(*training, parameters, state=trial.state, metrics=points, tags=tags)
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
-        """All parameters but the options of other losses, and those of sweep and search."""
-        others = {"sweep", "search", *(namespace(name) for name in METHODS)}
+        """All parameters a training depends on, and no options of other losses."""
+        others = {*NOT_OF_A_TRAINING, *(namespace(name) for name in METHODS)}
         shared = {key: value for key, value in self._parameters.items() if key not in others}
         return {
             **shared,
