@@ -195,8 +195,6 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
     }
     assert child.data.params == {
         "task": "multi",
-        "losses": "['bce', 'db']",
-        "baselines": "[]",
         "dataset": "cwe",
         "recipe.name": "probe",
         "recipe.training.epochs": "4",
