@@ -208,6 +208,24 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
     assert "kedro mlflow ui" in printed
 
 
+def test_means_over_seeds_by_rule_are_logged_once_and_intervals_with_every_seed(project, store):
+    def seeds(of: dict[str, Any]) -> dict[str, Any]:
+        return {**of, "seeds": {"1": of["seeds"]["1"], "2": of["seeds"]["1"]}}
+
+    two = {**seeds(METRICS), "own": seeds(METRICS["own"]), "training": seeds(METRICS["training"])}
+    project.run(store, Node(lambda: two, None, "db_loss_metrics", name="evaluate"))
+    first, second = (
+        next(
+            run
+            for run in runs_of(store)
+            if run.info.run_name == f"db_loss seed {seed} (cwe, probe)"
+        )
+        for seed in (1, 2)
+    )
+    assert set(first.data.metrics) - set(second.data.metrics) == {"test/rules/top_k/macro_f1"}
+    assert second.data.metrics["test/macro_f1_low"] == 0.4
+
+
 def test_typed_parameters_are_logged_field_by_field(project, store):
     project.run(store, TRAIN, EVALUATE)
     assert runs_of(store)[0].data.params == {"recipe.name": "probe", "recipe.training.epochs": "4"}

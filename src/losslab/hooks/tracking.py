@@ -368,6 +368,7 @@ class Tracking:
     ) -> None:
         """Log the test metrics of a loss and end its runs."""
         rules = self._catalog.load(f"{namespace(loss)}_decision_rules")
+        of_all_seeds = _intervals(metrics) | _metrics_by_rule(metrics)
         for name, seed_metrics in metrics["seeds"].items():
             seed = int(name)
             known = self._training_params(loss, seed) if current else {"loss": loss, "seed": seed}
@@ -382,7 +383,10 @@ class Tracking:
             runs.tag(loss, seed, _training_tags(metrics["training"]["seeds"][name]) | made_by)
             if not current:  # the run it was made by has them
                 runs.log_artifact(rules, "decision_rules.json", (loss, seed))
-            runs.finish(loss, seed, "FINISHED", test_metrics | _metrics_over_seeds(metrics))
+            runs.finish(loss, seed, "FINISHED", test_metrics | of_all_seeds)
+            of_all_seeds = _intervals(
+                metrics
+            )  # the rules, a quarter of all metrics, stand in one run
 
     def _made_by(self, dataset_name: str) -> dict[str, str]:
         """A tag: the Kedro session that computed a saved dataset."""
@@ -526,20 +530,23 @@ def _environment(**variables: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _metrics_over_seeds(metrics: Mapping[str, Any]) -> dict[str, float]:
-    """Metrics that belong to all seeds of a loss: intervals, and those of each decision rule."""
-    intervals = {
+def _intervals(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """The intervals of a loss over its seeds."""
+    return {
         f"test/{metric}_{bound}": value
         for metric, bounds in metrics["intervals"].items()
         for bound, value in bounds.items()
     }
-    rules = {
+
+
+def _metrics_by_rule(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """The metrics of each decision rule, means over seeds."""
+    return {
         f"{split}/rules/{rule}/{metric}": value
         for rule, splits in metrics["rules"].items()
         for split, rule_metrics in splits.items()
         for metric, value in rule_metrics.items()
     }
-    return intervals | rules
 
 
 def _exit_on_sigterm() -> None:

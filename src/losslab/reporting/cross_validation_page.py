@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 from plotly import graph_objects as go
-from plotly.offline import get_plotlyjs
 
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, markdown_table
@@ -19,7 +17,7 @@ from losslab.reporting.definitions import (
     lower_is_better,
 )
 from losslab.reporting.plots import apply_layout, loss_colour
-from losslab.reporting.report_page import STYLES, as_json, inline, page_environment, plot_as_json
+from losslab.reporting.report_page import as_json, page_environment, plot_as_json
 from losslab.reporting.result_plots import as_rows
 
 HEADLINE = "macro_f1"
@@ -108,9 +106,6 @@ def render_cross_validation(comparison: pd.DataFrame, plot: go.Figure, run: Fold
             missing=missing_folds(comparison),
             marks=fold_marks_of(comparison),
             data=as_json({"figures": {"fold_scores": plot_as_json(plot)}}),
-            inline=inline,
-            styles=STYLES,
-            plotly=Markup(get_plotlyjs()),  # noqa: S704
         )
     )
 

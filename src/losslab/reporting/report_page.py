@@ -11,7 +11,6 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from plotly import graph_objects as go
-from plotly.offline import get_plotlyjs
 
 from losslab.baselines import BASELINES
 from losslab.reporting.best_losses import find_best_losses
@@ -135,23 +134,25 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
             plots_by_topic=_plots_by_topic(results.plots),
             corpus_plots=CORPUS_PLOTS,
             data=as_json(_page_data(results, corpus)),
-            inline=inline,
-            styles=STYLES,
             scripts=SCRIPTS,
-            plotly=Markup(get_plotlyjs()),  # noqa: S704
         )
     )
 
 
 def page_environment() -> Environment:
-    """Templates of pages: text from data is escaped."""
-    return Environment(
+    """Templates of pages, with styles and Plotly's script; text from data is escaped."""
+    from plotly.offline import get_plotlyjs  # imports IPython, which no other command needs
+
+    environment = Environment(
         loader=PackageLoader("losslab.reporting", "template"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    plotly = Markup(get_plotlyjs())  # noqa: S704
+    environment.globals.update(inline=inline, styles=STYLES, plotly=plotly)
+    return environment
 
 
 def _plots_by_topic(figures: Mapping[str, go.Figure]) -> dict[str, dict[str, Plot]]:

@@ -9,16 +9,13 @@ from typing import Any
 
 import pandas as pd
 import yaml
-from markupsafe import Markup
 from plotly import graph_objects as go
-from plotly.offline import get_plotlyjs
-from scipy import stats
 
 from losslab.parameters import namespace
 from losslab.parameters.sweeps import show_value
 from losslab.reporting.comparison import format_mean_std, markdown_table
 from losslab.reporting.definitions import METRICS, lower_is_better
-from losslab.reporting.report_page import STYLES, as_json, inline, page_environment, plot_as_json
+from losslab.reporting.report_page import as_json, page_environment, plot_as_json
 from losslab.reporting.sweep_page import SweepRunPart, by_seed, summarise
 
 DEFAULT, TUNED = "default", "tuned"
@@ -133,7 +130,7 @@ def describe_order(table: pd.DataFrame, split: str = "test") -> dict[str, Any]:
     return {
         DEFAULT: _order(rows, names[0]),
         TUNED: _order(rows, names[1]),
-        "tau": float(stats.kendalltau(*ranks).statistic) if count > 1 else float("nan"),
+        "tau": float(rows[names[0]].corr(rows[names[1]], "kendall")) if count > 1 else float("nan"),
         "swapped": swapped,
         "pairs": len(pairs),
     }
@@ -222,8 +219,5 @@ def render_search(
             trials=len(searches[0]["trials"]),
             yaml=best_as_yaml(searches),
             data=as_json({"figures": {"search": plot_as_json(plot)}}),
-            inline=inline,
-            styles=STYLES,
-            plotly=Markup(get_plotlyjs()),  # noqa: S704
         )
     )

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from plotly import graph_objects as go
-from plotly.offline import get_plotlyjs
-from scipy import stats
+from scipy.special import stdtrit
 
 from losslab.parameters.sweeps import (
     AT_EACH_POINT,
@@ -26,7 +24,7 @@ from losslab.parameters.sweeps import (
 from losslab.reporting.comparison import format_mean_std, markdown_table
 from losslab.reporting.definitions import METRICS, lower_is_better
 from losslab.reporting.plots import apply_layout, literal
-from losslab.reporting.report_page import STYLES, as_json, inline, page_environment, plot_as_json
+from losslab.reporting.report_page import as_json, page_environment, plot_as_json
 
 MEAN = "mean"
 """The label of the mean over points."""
@@ -127,7 +125,7 @@ def summarise(values: Sequence[float], confidence: float) -> dict[str, float]:
     count, nothing = len(values), float("nan")
     mean = float(np.mean(values)) if count else nothing
     std = float(np.std(values, ddof=1)) if count > 1 else nothing
-    half = nothing if count < 2 else stats.t.ppf((1 + confidence) / 2, count - 1) * std / count**0.5
+    half = nothing if count < 2 else stdtrit(count - 1, (1 + confidence) / 2) * std / count**0.5
     return dict(zip(FACTS, (mean, std, mean - half, mean + half), strict=True))
 
 
@@ -334,9 +332,6 @@ def render_sweep(
             seeds=_seeds(table),
             at_point=results["sweep"]["kind"] in AT_EACH_POINT,
             data=as_json({"figures": {"sweep": plot_as_json(plot)}}),
-            inline=inline,
-            styles=STYLES,
-            plotly=Markup(get_plotlyjs()),  # noqa: S704
         )
     )
 
