@@ -15,7 +15,7 @@ from mlflow.tracking import MlflowClient
 pytestmark = pytest.mark.slow
 ray = pytest.importorskip("ray")
 RUNNER = "--runner=losslab.runners.RayRunner"
-TRAINING = {"epochs": 1200, "patience": 1200, "batch_size": 8}  # long enough to be killed in
+TRAINING = {"epochs": 400, "patience": 400, "batch_size": 8}  # long enough to be killed in
 LONG = ",".join(f"recipes.probe.training.{name}={value}" for name, value in TRAINING.items())
 WORDS = ("run", "--env=test", "--verbose", "--losses=bce,sbayes_f1", f"--params={LONG}")
 

@@ -51,6 +51,21 @@ def statuses(project: Path) -> dict[str, str]:
     return {run.info.run_name: run.info.status for run in runs}
 
 
+def curves(project: Path) -> dict[str, list[tuple[int, float]]]:
+    """Points of a validation curve in MLflow, by run."""
+    client = MlflowClient(f"sqlite:///{project}/mlflow.db")
+    runs = client.search_runs([client.get_experiment_by_name("losslab").experiment_id])
+    histories = {
+        run.info.run_name: client.get_metric_history(run.info.run_id, "validation/macro_f1")
+        for run in runs
+    }
+    return {
+        name: sorted((point.step, point.value) for point in points)
+        for name, points in histories.items()
+        if points
+    }
+
+
 def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The worker processes of a run; not the tracker of their resources."""
     children = psutil.Process(process.pid).children(recursive=True)
@@ -90,6 +105,7 @@ def test_numbers_do_not_depend_on_the_number_of_workers(alone, project, kedro, w
     assert results(project) == results(alone)
     assert set(statuses(project).values()) == {"FINISHED"}
     assert len(statuses(project)) == 1 + 2 * len(LOSSES)
+    assert curves(project) == curves(alone)
     assert "3 of 3" in done.stderr
     assert "Completed node" not in done.stderr
 

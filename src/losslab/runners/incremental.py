@@ -334,7 +334,7 @@ class Execution:
             datasets[name].provenance = made
         checkpoints = self._checkpoints(datasets, made)
         task = NodeTask(node, datasets, values)
-        running = _Running(node, made, lock, checkpoints, deque([*task.by_seed(), task]))
+        running = _Running(node, made, lock, checkpoints, deque(task.by_seed()))
         self._running.append(running)
         self._hook.before_node_run(
             node=node,

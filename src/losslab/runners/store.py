@@ -6,7 +6,7 @@ under their sha256, so that each is sent once; the parent's catalog stays where 
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -128,6 +128,11 @@ class StoredTask:
         """The node to compute."""
         return self.task.node
 
+    @property
+    def publishes(self) -> bool:
+        """Whether training events are sent."""
+        return self.task.publishes
+
     @classmethod
     def send(cls, task: NodeTask, store: Store, name: str) -> "StoredTask":
         """Put the files that a task reads into the store."""
@@ -149,7 +154,7 @@ class StoredTask:
                 for name, dataset in self.task.datasets.items()
             }
             self._fetch(datasets)
-            local = NodeTask(self.node, datasets, self.task.values, self.task.saves)
+            local = replace(self.task, datasets=datasets)
             try:
                 local.run()
             finally:

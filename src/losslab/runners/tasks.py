@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from errno import EDQUOT, ENOSPC, EROFS
 from functools import partialmethod
@@ -32,12 +33,14 @@ class NodeTask:
         values: inputs that are no files: parameters.
         saves: whether outputs are saved. A seed of a training leaves its result with the
             checkpoints, for the task of all seeds.
+        publishes: whether training events are sent; the task of all seeds would repeat them.
     """
 
     node: Node
     datasets: dict[str, Any]
     values: dict[str, Any] = field(default_factory=dict)
     saves: bool = True
+    publishes: bool = True
 
     def run(self) -> None:
         """Load inputs, compute, save outputs."""
@@ -50,14 +53,15 @@ class NodeTask:
             self.datasets[name].save(data)
 
     def by_seed(self) -> list["NodeTask"]:
-        """A task per seed, for a training of several; they can run side by side."""
+        """Of a training of several seeds a task each, to run side by side, then the one of all."""
         first, number = self.values.get(SEED), self.values.get(NUM_SEEDS, 1)
         if first is None or number < 2 or "checkpoints" not in self.node.inputs:
-            return []
-        return [
+            return [self]
+        seeds = [
             replace(self, values={**self.values, SEED: seed, NUM_SEEDS: 1}, saves=False)
             for seed in range(first, first + number)
         ]
+        return [*seeds, replace(self, publishes=False)]
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class _RecordSender(QueueHandler):
 def run_task(task: NodeTask, send: Send) -> Outcome:
     """Run a task; its training events go to ``send``."""
     try:
-        with listening(send):
+        with listening(send) if task.publishes else nullcontext():
             task.run()
     except Exception as error:
         if not isinstance(error, LosslabError | DatasetError):

@@ -142,7 +142,7 @@ def load_finished(checkpoints: TrainingCheckpoints, name: str, seed: int) -> Fit
     publish(TrainingStarted(name, seed))
     publish_history(name, seed, history.to_dict("records"))
     fitted = Fitted(contents["weights.safetensors"], history, **result)
-    _announce(name, seed, training_facts(fitted.full_history(seed)))
+    publish(TrainingEnded(name, seed, training_facts(fitted.full_history(seed))))
     return fitted
 
 
