@@ -126,6 +126,10 @@ def test_the_page_on_data_is_what_the_sources_and_environments_give():
     assert data_docs.render(current) == current, "run: python tools/data_docs.py"
 
 
+SHARED = {"draw_search": "search", "tabulate_points": "search"}
+"""Nodes whose function is from another pipeline's folder."""
+
+
 @cache
 def nodes_by_stage():
     """Names of nodes, without their namespaces, by the pipeline folder their function is from."""
@@ -133,7 +137,8 @@ def nodes_by_stage():
     pipelines = [*create_registry("multi").values(), *create_registry("single").values()]
     for node in {node for pipeline in pipelines for node in pipeline.nodes}:
         function = node.func.func if isinstance(node.func, partial) else node.func
-        names[function.__module__.split(".")[2]].add(node.name.rpartition(".")[2])
+        name = node.name.rpartition(".")[2]
+        names[SHARED.get(name) or function.__module__.split(".")[2]].add(name)
     return names
 
 

@@ -393,7 +393,11 @@ def one_by_one(finished, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("seed", "workers"), [(7, 1), pytest.param(8, 1, marks=pytest.mark.long), (9, 2)]
+    ("seed", "workers"),
+    [
+        *(pytest.param(*case, marks=pytest.mark.long) for case in ((7, 1), (8, 1))),
+        (9, 2),
+    ],
 )
 def test_two_runs_at_once_keep_their_own_numbers(finished, one_by_one, tmp_path, seed, workers):
     """In random offsets, with different parameters, in one checkout."""

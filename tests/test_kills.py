@@ -184,7 +184,7 @@ def undisturbed(tmp_path_factory, mlflow_store) -> Undisturbed:
     return Undisturbed(tmp_path_factory.mktemp("short"), mlflow_store, "bce,mask_label,sbayes_f1")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_killed_runs_repeated_end_as_an_undisturbed_one(undisturbed, tmp_path, workers):
     kills = Kills(undisturbed, tmp_path, workers, seed=11)
     *_, done = kills.repeat(len(SIGNALS))

@@ -125,7 +125,7 @@ def finish(process: subprocess.Popen[str]) -> str:
     return told
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("shared", [pytest.param(True, marks=pytest.mark.long), False])
 def test_lost_node_costs_nothing_but_time(alone, project, cluster, s3, shared):
     process = start(project, cluster, *([] if shared else [f"store={s3}"]))
     cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
@@ -138,6 +138,7 @@ def test_lost_node_costs_nothing_but_time(alone, project, cluster, s3, shared):
     assert [path for path in stored if "/" in path] == []  # contents alone: tasks are done
 
 
+@pytest.mark.long
 def test_interrupted_run_is_continued(alone, project, kedro, cluster):
     process = start(project, cluster)
     process.send_signal(signal.SIGINT)

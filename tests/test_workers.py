@@ -98,7 +98,7 @@ def rerun(project: Path) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("workers", [2, 3])
+@pytest.mark.parametrize("workers", [pytest.param(2, marks=pytest.mark.long), 3])
 def test_numbers_do_not_depend_on_the_number_of_workers(alone, project, kedro, workers):
     done = kedro(*WORDS, f"--params={LONGER}", f"--workers={workers}")
     assert done.returncode == 0, done.stderr
@@ -119,7 +119,9 @@ def test_killed_worker_is_replaced_and_its_training_goes_on(alone, project):
     assert results(project) == results(alone)
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_stopped_run_ends_its_workers_and_is_continued(alone, project, stop):
     process = start(project)
     workers = workers_of(process)
@@ -134,6 +136,7 @@ def test_stopped_run_ends_its_workers_and_is_continued(alone, project, stop):
     assert results(project) == results(alone)
 
 
+@pytest.mark.long
 def test_workers_of_a_killed_run_end_by_themselves_and_it_is_continued(alone, project):
     process = start(project)
     workers = workers_of(process)

@@ -11,7 +11,6 @@ from losslab.errors import EncoderError
 from losslab.features import encoder
 from losslab.features.compute import embed_texts
 from losslab.features.encoder import encoder_tokenizer, minilm_folder, pool
-from losslab.features.tokens import tokenize
 from losslab.parameters import ProbeSettings
 
 TEXTS = ["A buffer overflows.", "short", "The password is stored in plain text, for all to read."]
@@ -28,7 +27,7 @@ SETTINGS = ProbeSettings(
 
 def embed(texts, **options):
     tokenizer = encoder_tokenizer("minilm", SETTINGS.max_length)
-    return embed_texts(tokenize(texts, tokenizer, SETTINGS), SETTINGS, **options)
+    return embed_texts(texts, tokenizer, SETTINGS, **options)
 
 
 @pytest.fixture(scope="module")
