@@ -9,6 +9,7 @@ sweep, ``sweep_<name>.png``.
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -93,7 +94,8 @@ def browser(width: int, height: int) -> Iterator[webdriver.Chrome]:
     with tempfile.TemporaryDirectory() as profile:
         for flag in (*FLAGS, f"--user-data-dir={profile}", f"--window-size={width},{height}"):
             options.add_argument(flag)
-        window = webdriver.Chrome(options)
+        driver = webdriver.ChromeService(shutil.which("chromedriver"))  # or Selenium asks the net
+        window = webdriver.Chrome(options, driver)
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
         window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         try:
