@@ -7,8 +7,8 @@ BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Modules are compiled when first imported; without bytecode every process would compile them again
 unexport PYTHONDONTWRITEBYTECODE
-# torch picks one thread per core; the tests run several processes
-TEST_WORKERS ?= 2
+# torch picks one thread per core; the tests run several processes. One more than cores: some wait for servers
+TEST_WORKERS ?= 3
 PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: run test test-fast coverage lint lock viz mlflow clean

@@ -51,6 +51,7 @@ def test_run_ends_with_one_line_and_goes_on_later(project, invoke, disk, broken,
     assert_complete(project)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("disk", ["06_models"], indirect=True)
 def test_full_disk_of_workers_ends_the_run_with_one_line(project, kedro, disk):
     done = kedro(*SIDE_BY_SIDE)

@@ -335,6 +335,7 @@ def mlflow_warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in warnings if "MLflow" in record.getMessage()]
 
 
+@pytest.mark.slow  # it waits for servers
 @pytest.mark.parametrize("failure", ["500", "closed", "lost"])
 @pytest.mark.parametrize(
     "fails_at", ["", "runs/create", "runs/get", "runs/set-tag", "runs/log-batch", "runs/update"]

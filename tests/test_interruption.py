@@ -37,7 +37,9 @@ def statuses(project: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "stop", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.long)]
+)
 def test_stopped_run_is_killed_in_mlflow(project, training, stop):
     training.send_signal(stop)
     training.communicate(timeout=60)

@@ -181,7 +181,7 @@ def assert_true_statuses(project: Path) -> None:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory, mlflow_store) -> Undisturbed:
-    return Undisturbed(tmp_path_factory.mktemp("short"), mlflow_store, "bce,mask_label,sbayes_f1")
+    return Undisturbed(tmp_path_factory.mktemp("short"), mlflow_store, "mask_label,sbayes_f1")
 
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.long), 2])

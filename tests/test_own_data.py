@@ -53,7 +53,7 @@ def test_a_small_csv_is_trained_on_with_one_command(project, invoke, tickets, ca
     assert read_json(recipe / "bce_loss/metrics.json")["conditions"]["dataset"] == "own"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_of_words_trains_in_two_processes_with_one_command(project, invoke, tickets):
     short = "recipes.textcnn.training.epochs=2,recipes.textcnn.training.processes=2"
     chosen = ("--dataset=own", "--recipe=textcnn", "--losses=bce")

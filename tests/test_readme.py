@@ -147,7 +147,7 @@ def test_the_time_of_a_command_is_measured_and_shown(copy, monkeypatch):
     assert readme.main(["--check"]) is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_answer_is_what_training_gives_today(tmp_path, mlflow_store):
     """Within what another processor's rounding may change."""
     project, recipes = make_project(tmp_path), "conf/base/parameters_training.yml"

@@ -81,7 +81,11 @@ def read_curves(project: Path) -> dict[str, list[int]]:
     }
 
 
-@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "stop",
+    [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.long)],
+    ids=lambda each: each.name,
+)
 def test_same_command_continues_and_ends_with_the_same_numbers(
     project, undisturbed, invoke, caplog, stop
 ):

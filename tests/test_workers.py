@@ -119,9 +119,8 @@ def test_killed_worker_is_replaced_and_its_training_goes_on(alone, project):
     assert results(project) == results(alone)
 
 
-@pytest.mark.parametrize(
-    "stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_run_ends_its_workers_and_is_continued(alone, project, stop):
     process = start(project)
     workers = workers_of(process)

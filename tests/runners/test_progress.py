@@ -46,7 +46,7 @@ def test_terminal_shows_one_line_that_changes(project):
     assert "| zlpr" in shown
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pipe_gets_a_line_per_loss(kedro):
     done = kedro(*WORDS)
     assert done.returncode == 0, done.stderr

@@ -96,7 +96,9 @@ def test_two_processes_give_what_one_gives(data, loss, capfd):
 TEXTS = ["the lock", "a", "the memory is open a lock the", "is open", "lock memory"]
 
 
-@pytest.mark.parametrize("name", ["textcnn", "hybrid", "bert"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(n, marks=pytest.mark.long) for n in ("textcnn", "hybrid")), "bert"]
+)
 def test_two_processes_read_texts_of_any_length_as_one_does(data, name, tmp_path):
     no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     backbone = {"backbone": write_encoder(tmp_path, **no_dropout)}
