@@ -575,7 +575,7 @@ def test_training_in_a_thread_leaves_signals_alone(checkpoints):
     assert_same(results[0], run_job(job, data))
 
 
-@pytest.mark.slow  # it starts processes
+@pytest.mark.long
 def test_two_processes_resume(checkpoints, caplog):
     caplog.set_level("DEBUG", "losslab")
     job, data = probe_job("sbayes_f1", processes=2)

@@ -77,7 +77,9 @@ def assert_same_training(several, one) -> None:
             torch.testing.assert_close(several.weights[name], weight, atol=1e-4, rtol=1e-3)
 
 
-@pytest.mark.parametrize("loss", ["sigmoid_f1", "tlpr", "kwls"])
+@pytest.mark.parametrize(
+    "loss", ["sigmoid_f1", *(pytest.param(n, marks=pytest.mark.long) for n in ("tlpr", "kwls"))]
+)
 def test_two_processes_give_what_one_gives(data, loss, capfd):
     events = []
     one = run_job(probe_job(data, loss, 1), data)

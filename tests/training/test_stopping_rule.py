@@ -17,7 +17,13 @@ def corpus():
 
 @pytest.mark.filterwarnings("ignore:.*small for a")
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", ["bce", "ce_count", "dice2", "soft_f1", "sigmoid_f1", "bpmll"])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        *("bce", "sigmoid_f1", "bpmll"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("ce_count", "dice2", "soft_f1")),
+    ],
+)
 def test_a_loss_beats_the_trivial_prediction_on_held_out_documents_or_is_marked(corpus, loss):
     facts = stopping_rule.train(loss, corpus)
     assert not stopping_rule.is_judged_untrained(facts)
