@@ -1,7 +1,8 @@
 # make run        set up, run every loss on the built-in corpus, show the comparison
-# make test       set up, lint, type-check, run all tests
+# make test       set up, lint, type-check, run the tests
 # make test-fast  set up, run the tests without whole pipelines, processes, browser or real data
-# make coverage   all tests, and which lines they run: half as long again
+# make test-long  all tests, also those too long for every change
+# make coverage   the tests, and which lines they run: half as long again
 PYTHON ?= python3
 BIN := .venv/bin
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
@@ -11,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= 3
 PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-fast coverage lint lock viz mlflow clean
+.PHONY: run test test-fast test-long coverage lint lock viz mlflow clean
 run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
@@ -32,6 +33,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 
 test: .venv/installed-dev lint
 	$(PYTEST)
+
+test-long: .venv/installed-dev
+	$(PYTEST) --long
 
 coverage: .venv/installed-dev
 	$(PYTEST) --cov --cov-report=term
