@@ -165,6 +165,12 @@ def test_corpus_with_validation_only_gets_its_test_split_out_of_train():
     assert sizes.to_dict() == {"train": 36, "validation": 5, "test": 4}
 
 
+def test_corpus_without_a_train_split_is_split_anew():
+    documents = small_corpus(["test"] * 6 + ["validation"] * 4)
+    given = assign_splits(documents, validation=0.2, test=0.3, seed=0)
+    assert given["split"].value_counts().to_dict() == {"train": 5, "test": 3, "validation": 2}
+
+
 def test_split_that_would_leave_nothing_to_train_on_is_refused():
     with pytest.raises(
         CorpusError, match=r"20 documents leave none for train: requested validation 20"

@@ -14,6 +14,7 @@ from losslab.data.split import SPLITS, split_rows
 IDEOGRAPHS = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 WORD = re.compile(f"[{IDEOGRAPHS}]|[^\\s{IDEOGRAPHS}]+")
 SAMPLE = "a sample of the corpus, too few rows for a result"
+SPLIT_ANEW = "no training documents were given: all are split anew, unlike in the papers"
 COUNTS = {
     "labels_dropped": "labels below min_label_frequency, dropped",
     "documents_undersampled": "training documents removed by undersample",
@@ -118,6 +119,7 @@ def summary_lines(summary: Mapping[str, Any]) -> list[str]:
     """Sample, fold and every count above zero, one line each, for the log and the report page."""
     fold = summary.get("fold")
     lines = [SAMPLE] if summary.get("sample") else []
+    lines += [SPLIT_ANEW] if summary.get("split_anew") else []
     lines += [f"fold {fold}: one part is validation, the others train"] if fold else []
     counts = {
         **{f"rows rejected: {why}": rows for why, rows in summary.get("rejected", {}).items()},

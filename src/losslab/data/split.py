@@ -27,12 +27,15 @@ def assign_splits(
     """Fill the ``split`` column; prescribed splits are kept.
 
     A missing split is taken from the documents without a split or, if all have one, from train.
+    Where none is given for train (a sample may be the test file alone), all are split anew.
     ``validation`` and ``test`` are shares of those documents, or counts if >= 1; the rest is train.
     ``by="stratified"`` is iterative stratification; ``by="hash"`` depends on a document's id alone,
     or on its part before the last ``group_separator``. Neither depends on the order of rows. With
     ``folds`` (cross-validation), fold ``fold`` of all that is not test is validation.
     """
     sizes = {"validation": validation, "test": test}
+    if lacks_train(documents):
+        documents = documents.assign(split=None)
     filled = _fill(documents, sizes, by, group_separator, seed)
     if folds is None:
         return filled
@@ -42,6 +45,17 @@ def assign_splits(
     split = filled["split"].astype(object)
     split.loc[pool.index] = np.where(parts == str(fold), "validation", "train")
     return filled.assign(split=split)
+
+
+def lacks_train(documents: pd.DataFrame) -> bool:
+    """Whether every document has a prescribed split, and none of them is train.
+
+    >>> lacks_train(pd.DataFrame({"split": ["test", "test"]}))
+    True
+    >>> lacks_train(pd.DataFrame({"split": ["test", None]}))
+    False
+    """
+    return set(documents["split"].unique()) <= {"validation", "test"} and len(documents) > 0
 
 
 def split_rows(documents: pd.DataFrame, split: str) -> np.ndarray:

@@ -19,6 +19,7 @@ from losslab.data.corpus_summary import examine_splits, summary_lines, tabulate_
 from losslab.data.download.raw_folder import is_sample
 from losslab.data.fingerprint import fingerprint_data
 from losslab.data.readers import READERS
+from losslab.data.split import lacks_train
 from losslab.data.undersample import undersample
 from losslab.parameters import SplitSettings, UndersampleSettings
 
@@ -63,6 +64,7 @@ def split_documents(
     return splits, {
         "dropped_labels": dropped,
         "documents_undersampled": len(kept) - len(splits),
+        "split_anew": lacks_train(documents),
         "fold": f"{split.fold} of {split.folds}" if split.folds else None,
     }
 
@@ -86,6 +88,7 @@ def describe_corpus(
     summary = {
         "labels_dropped": len(split_notes["dropped_labels"]),
         "documents_undersampled": split_notes["documents_undersampled"],
+        "split_anew": split_notes["split_anew"],
         "fold": split_notes.get("fold"),
         **examine_splits(splits, label_matrix),
     }
