@@ -36,7 +36,12 @@ def split(documents, settings=SPLIT, min_label_frequency=1):
 def test_documents_are_split_and_encoded(documents):
     splits, notes = split(documents)
     assert set(splits["split"]) == {"train", "validation", "test"}
-    assert notes == {"dropped_labels": {}, "documents_undersampled": 0, "fold": None}
+    assert notes == {
+        "split_anew": False,
+        "dropped_labels": {},
+        "documents_undersampled": 0,
+        "fold": None,
+    }
     labels, matrix = nodes.encode_label_sets(splits, "multi")
     assert labels == ["x", "y", "z"]
     assert matrix.sum(axis=0).tolist() == [5, 3, 1]

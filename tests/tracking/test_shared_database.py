@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from shutil import copy
 from types import SimpleNamespace
@@ -11,6 +12,8 @@ from types import SimpleNamespace
 import pytest
 from mlflow.tracking import MlflowClient
 from test_outbox import CHILD, Run, quick
+
+from losslab.tracking.journal import Journal
 
 __all__ = ["quick"]  # a fixture for every test
 WRITER = """
@@ -72,7 +75,12 @@ def test_locked_database_gets_what_it_missed_from_the_next_run(database, tmp_pat
     run = Run(tmp_path / "outbox", store)
     run.train("first")
     assert run.end() > 0
+    assert list(run.journal.file.parent.glob("*.jsonl")) == [run.journal.file]
+    assert Journal.take(run.journal.file) is None  # an attempt still waits for the database
     lock.close()
+    for thread in threading.enumerate():
+        if thread.name == "mlflow-outbox":
+            thread.join(timeout=60)
     monkeypatch.setattr("losslab.tracking.outbox.SILENCE", 30)
     run = Run(tmp_path / "outbox", store)
     run.train("second")

@@ -83,27 +83,32 @@ class Outbox:
         self._answered_at = monotonic()
 
     def close(self) -> int:
-        """Send what is left while the server answers; how many operations wait for the next run."""
+        """Send what is left while the server answers; how many operations wait for the next run.
+
+        An attempt that is not answered yet keeps the file locked until it ends, with the process at
+        the latest: the next run does not send the same beside it.
+        """
         with self._changed:
             self._closing, self._answered_at = True, monotonic()
             self._changed.notify_all()
         until = monotonic() + DRAIN
         while self._thread.is_alive() and monotonic() < min(until, self._answered_at + SILENCE):
             self._thread.join(0.05)
-        return self._leave()
-
-    def _leave(self) -> int:
+        if self._refused > 1:
+            logger.info("MLflow refused %d operations of this run", self._refused)
         with self._changed:
             self._closed = True
+            return len(self._queue)
+
+    def _work(self) -> None:
+        self._send_all()
+        with self._changed:
             if self._queue:
                 self._journal.close()
             else:
                 self._journal.delete()
-        if self._refused > 1:
-            logger.info("MLflow refused %d operations of this run", self._refused)
-        return len(self._queue)
 
-    def _work(self) -> None:
+    def _send_all(self) -> None:
         failures = 0
         while not self._closed:
             batch = self._next_batch()
@@ -147,8 +152,6 @@ class Outbox:
     def _drop(self, count: int, ids: dict[str, str]) -> None:
         """Forget what was sent."""
         with self._changed:
-            if self._closed:
-                return
             for _ in range(count):
                 self._queue.popleft()
             self._journal.mark_sent(count, ids)
