@@ -1,4 +1,5 @@
 # make run        set up, run every loss on the built-in corpus, show the comparison
+# make results    run what docs/results lacks (hours; goes on when repeated); make results-page: tables from docs/results
 # make test       set up, lint, type-check, run the tests
 # make test-fast  set up, run the tests without whole pipelines, processes, browser or real data
 # make test-long  all tests, also those too long for every change
@@ -12,10 +13,17 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= 3
 PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-fast test-long coverage lint lock viz mlflow clean
+.PHONY: run results results-page test test-fast test-long coverage lint lock viz mlflow clean
 run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
+
+results: .venv/installed
+	python tools/results.py --list
+	python tools/results.py
+
+results-page: .venv/installed
+	python tools/results.py --page
 
 # Not compiled here: most modules are never imported, and all take half a minute
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile

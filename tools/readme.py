@@ -1,8 +1,6 @@
-"""Writes docs/results/cwe_probe.json from a finished run, and the generated blocks of README.md.
+"""Writes the generated blocks of README.md from docs/results/cwe_probe.json and ``LOSSES``.
 
-``python tools/readme.py`` reads the newest report below data/08_reporting/cwe/probe, rewrites the
-JSON, then the README. ``--render`` rewrites the README from the JSON as it is; ``--check`` writes
-nothing and exits 1 if the README is out of step with the JSON or with ``LOSSES``.
+``--check`` writes nothing and exits 1 if the README is out of step. tools/results.py makes the JSON.
 ``--time "kedro run --pipelines=db_loss"`` runs a command and notes in docs/results/times.json how
 long it took.
 """
@@ -16,31 +14,25 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import pandas as pd
-
-from losslab.baselines import BASELINES
 from losslab.losses import LOSSES, Loss
 from losslab.parameters import losses_for_task
-from losslab.reporting.comparison import marked_losses
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 RESULTS = ROOT / "docs" / "results" / "cwe_probe.json"
 TIMES = RESULTS.with_name("times.json")
 """What other commands took: by command, seconds, cores, commit, and what to know."""
-RUN = ROOT / "data" / "08_reporting" / "cwe" / "probe"
 METRICS = {"micro_f1": "micro-F1", "macro_f1": "macro-F1", "tail/macro_f1": "tail macro-F1"}
 RANKED_BY = "macro_f1"
 SHOWN = 10
 WIDTH = 120
 SIGNIFICANT = 0.05
-OUT_OF_STEP = "README.md is not what its results give; run: python tools/readme.py --render"
+OUT_OF_STEP = "README.md is not what its results give; run: python tools/readme.py"
 Results = dict[str, Any]
 
 
@@ -49,10 +41,6 @@ def main(arguments: list[str] | None = None) -> str | None:
     options = _parse(arguments)
     if options.time:
         note_time(options.time, busy=options.busy, about=options.about)
-    elif not (options.check or options.render):
-        summary = summarize_run(options.run, busy=options.busy)
-        RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        RESULTS.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     current = README.read_text(encoding="utf-8")
     expected = render(current, json.loads(RESULTS.read_text(encoding="utf-8")))
     if options.check:
@@ -63,11 +51,9 @@ def main(arguments: list[str] | None = None) -> str | None:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--run", type=Path, default=RUN, help="folder of the report")
     parser.add_argument("--busy", action="store_true", help="the machine had other work meanwhile")
     mode = parser.add_mutually_exclusive_group()
     mode.add_argument("--check", action="store_true", help="write nothing, exit 1 on a difference")
-    mode.add_argument("--render", action="store_true", help="leave the JSON as it is")
     mode.add_argument("--time", metavar="COMMAND", help="run a command and note how long it took")
     parser.add_argument("--about", default="", help="with --time: what to know about the command")
     return parser.parse_args(arguments)
@@ -85,117 +71,13 @@ def note_time(command: str, *, busy: bool, about: str) -> None:
         text=True,
         check=True,
     )
-    times = _read_json(TIMES) if TIMES.is_file() else {}
+    times = read_json(TIMES) if TIMES.is_file() else {}
     times[command] = {**facts, "commit": commit.stdout.strip(), "about": about}
     TIMES.write_text(json.dumps(times, indent=1) + "\n", encoding="utf-8")
 
 
-def summarize_run(folder: Path, *, busy: bool = False) -> Results:
-    """What the README says of the newest report in ``folder``; all its files have one version.
-
-    Raises:
-        FileNotFoundError: where the report, or a part of it, is missing.
-        ValueError: where it has not every loss, or losses that cannot be compared.
-    """
-    version = newest_version(folder / "comparison.csv")
-    everything = pd.read_csv(versioned(folder / "comparison.csv", version))
-    is_baseline = everything["loss"].isin(list(BASELINES))
-    comparison = everything[~is_baseline]
-    _check_comparison(comparison)
-    uncertainty = _read_json(versioned(folder / "uncertainty.json", version))
-    description = _read_json(versioned(folder / "run_description.json", version))
-    training = pd.read_parquet(versioned(folder / "training_table.parquet", version))
-    page = versioned(folder / "report.html", version)
-    corpus = folder.parents[2] / "03_primary" / folder.parent.name / "corpus_table.csv"
-    return {
-        "dataset": folder.parent.name,
-        "recipe": folder.name,
-        "version": version,
-        **{key: description[key] for key in ("command", "commit", "dirty", "versions")},
-        "cores": os.cpu_count(),
-        "busy": busy,
-        "seconds": _duration(version, page),
-        "test_documents": _test_documents(corpus),
-        **{key: uncertainty[key] for key in ("reference", "resamples", "confidence")},
-        "losses": _loss_rows(comparison, uncertainty["losses"], training),
-        "baselines": _baseline_rows(everything[is_baseline]),
-    }
-
-
-def _check_comparison(comparison: pd.DataFrame) -> None:
-    missing = [name for name in losses_for_task("multi") if name not in set(comparison["loss"])]
-    if missing:
-        raise ValueError(f"the newest report lacks {', '.join(missing)}: run kedro run again")
-    mismatched = comparison.loc[comparison["differs"].notna(), "loss"]
-    if len(mismatched):
-        raise ValueError(f"the newest report has other conditions for {', '.join(mismatched)}")
-
-
-def newest_version(dataset: Path) -> str:
-    """The name of the newest version folder of a versioned dataset."""
-    versions = [path.name for path in dataset.glob("*Z") if path.is_dir()]
-    if not versions:
-        raise FileNotFoundError(f"{dataset} has no version: run kedro run first")
-    return max(versions)
-
-
-def versioned(dataset: Path, version: str) -> Path:
-    """The file of a version, such as metrics.json/<version>/metrics.json."""
-    path = dataset / version / dataset.name
-    if not path.is_file():
-        raise FileNotFoundError(f"{path} is missing: time a whole run, kedro run --fresh")
-    return path
-
-
-def _read_json(path: Path) -> Any:
+def read_json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def _duration(version: str, page: Path) -> int:
-    """Seconds from the start of the run, which its version tells, to the saved report page."""
-    start = datetime.strptime(version, "%Y-%m-%dT%H.%M.%S.%fZ").replace(tzinfo=UTC)
-    return round(page.stat().st_mtime - start.timestamp())
-
-
-def _test_documents(corpus_table: Path) -> int:
-    table = pd.read_csv(versioned(corpus_table, newest_version(corpus_table)))
-    return int(table.loc[table["split"] == "test", "instances"].iloc[0])
-
-
-def _loss_rows(
-    comparison: pd.DataFrame, uncertainty: Results, training: pd.DataFrame
-) -> list[Results]:
-    """A row per loss, best first."""
-    minutes, marks = training.groupby("loss")["minutes"].max(), marked_losses(comparison)
-    rows = [
-        {
-            "loss": row["loss"],
-            "seeds": int(row["seeds"]),
-            "mark": marks.get(row["loss"]),
-            **{metric: _interval(uncertainty[row["loss"]][metric]) for metric in METRICS},
-            "best_epoch": round(row["best_epoch"], 1),
-            "seconds": round(60 * minutes[row["loss"]], 1),
-        }
-        for row in comparison.to_dict("records")
-    ]
-    return sorted(rows, key=lambda row: -row[RANKED_BY]["value"])
-
-
-def _baseline_rows(comparison: pd.DataFrame) -> list[Results]:
-    """A row per baseline, best first."""
-    rows = [
-        {"baseline": row["loss"], RANKED_BY: round(row[RANKED_BY], 6)}
-        for row in comparison.to_dict("records")
-    ]
-    return sorted(rows, key=lambda row: -row[RANKED_BY])
-
-
-def _interval(cell: Results) -> Results:
-    """A metric with its interval, and the Holm-corrected p against the reference."""
-    return {
-        key: None if cell[key] is None else round(cell[key], 6)
-        for key in ("value", "low", "high", "p", "p_holm")
-    }
 
 
 def render(current: str, results: Results) -> str:
@@ -268,7 +150,7 @@ def costs(results: Results) -> str:
     """What commands take, as measured."""
     seeds = max(row["seeds"] for row in results["losses"])
     first = {**results, "about": f"{len(results['losses'])} losses, seeds: {seeds}; first run"}
-    rows = {results["command"]: first, **(_read_json(TIMES) if TIMES.is_file() else {})}
+    rows = {results["command"]: first, **(read_json(TIMES) if TIMES.is_file() else {})}
     lines = [
         f"| `{command}` | {_duration_of(facts)}{_load(facts)} | {facts['about']} |"
         for command, facts in rows.items()

@@ -12,9 +12,11 @@ from losslab.reporting.paper_tables import (
     RECIPES,
     OurResult,
     _count_best,
+    as_json,
     count_documents,
     find_our_results,
     read_paper_tables,
+    read_results,
     write_paper_tables,
 )
 
@@ -271,31 +273,23 @@ def test_figures_that_other_places_quote_stand_in_the_file():
     assert tables["zlpr", 13, "Toxic", "BERT"]["rows"]["ZLPR"][0] == 91.51
 
 
-def without_ours(text):
-    """The document as it would be without results of ours."""
-    lines = []
-    for line in text.splitlines():
-        cells = line.split("|")
-        if re.match(r"\| .*, part=\w+ \|", line):
-            continue
-        if len(cells) > 3 and cells[2].strip() != "micro f1":
-            filled = cells[1].strip() and not cells[1].startswith("---")
-            cells[3:-1:2] = ["  "] * len(cells[3:-1:2]) if filled else cells[3:-1:2]
-        lines.append("|".join(cells))
-    kept = "\n".join(lines) + "\n"
-    return re.sub(r"^Ours: .*\n\n?", "", kept, flags=re.MULTILINE)
+def test_document_in_the_repository_is_what_the_collected_results_give():
+    tool = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "paper_tables.py"))
+    assert tool["PAGE"].read_text(encoding="utf-8") == tool["render"]()
 
 
-def test_document_in_the_repository_is_what_the_generator_writes():
-    document = (Path(__file__).parents[2] / "docs" / "paper_tables.md").read_text(encoding="utf-8")
-    assert without_ours(document).rstrip() == write_paper_tables(read_paper_tables(), {}).rstrip()
-
-
-def test_results_of_ours_are_all_that_may_differ_in_the_document(reports):
-    save(reports / "reuters-part=title/probe/bce_loss", "metrics.json", "2026-01-03", metrics(0.1))
-    ours = write_paper_tables(CONTENT, find_our_results(reports), {"reuters": "1 / 2 / 3"})
-    assert "87.65" in ours
-    assert without_ours(ours).rstrip() == write_paper_tables(CONTENT, {}).rstrip()
+def test_collected_results_give_the_same_tables_as_the_runs_themselves(reports):
+    spread = {**metrics(0.8765, seeds=3), "std": {"micro_f1": 0.00314, "unknown": 1.0}}
+    save(reports / "reuters/probe/db_loss", "metrics.json", "2026-01-03", spread, commit="0" * 40)
+    ours, sizes = find_our_results(reports), {"reuters": "1 / 2 / 3"}
+    kept = reports / "reuters_probe.json"
+    papers = {loss: as_json(result) for (_, _, loss), result in ours.items()}
+    facts = {"dataset": "reuters", "recipe": "probe", "documents": sizes["reuters"]}
+    kept.write_text(json.dumps({**facts, "papers": papers}))
+    text = write_paper_tables(CONTENT, ours, sizes)
+    assert "| DB | 90.62 | 87.65 ± 0.31 |" in text
+    assert write_paper_tables(CONTENT, *read_results(reports)) == text
+    assert "unknown" not in kept.read_text()
 
 
 def test_tool_writes_the_document_from_the_results_of_a_data_folder(reports):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,11 @@ INTRODUCTION = """# The papers' tables
 
 <!-- written by tools/paper_tables.py -->
 
-The papers' numbers are those of `src/losslab/reporting/paper_tables.yml`, ours the newest results
-below `data/08_reporting/`. A cell of ours is empty where there is no result. Numbers are percent
-unless stated otherwise. Dataset `cnipa-part=title` is `--dataset=cnipa --params=corpus.part=title`;
-parts of a paper's documents that it has no table of stand below its rows.
+The papers' numbers are those of `src/losslab/reporting/paper_tables.yml`, ours the results in
+`docs/results/`, with ± the standard deviation over seeds. A cell of ours is empty where there is no
+result. Numbers are percent unless stated otherwise. Dataset `cnipa-part=title` is
+`--dataset=cnipa --params=corpus.part=title`; parts of a paper's documents that it has no table of
+stand below its rows.
 """
 UNITS = {1: "Shares of 1, not percent.", 0: "Counts, not percent."}
 FORMATS = {100: (100, "{:.2f}"), 1: (1, "{:.2f}"), 0: (1, "{:g}")}
@@ -45,6 +46,7 @@ class OurResult:
     seeds: int
     commit: str | None
     conditions: str
+    std: Mapping[str, float] = field(default_factory=dict)
 
 
 Key = tuple[str, str, str]
@@ -89,8 +91,36 @@ def find_our_results(folder: Path) -> dict[Key, OurResult]:
             seeds=len(saved.result["seeds"]),
             commit=made.run.get("git_commit"),
             conditions=saved.result["fingerprint"],
+            std=saved.result.get("std", {}),
         )
     return newest
+
+
+def columns_of_papers() -> set[str]:
+    """The metrics that the papers' tables have."""
+    return {column for table in read_paper_tables()["tables"] for column in table["columns"]}
+
+
+def as_json(result: OurResult) -> dict[str, Any]:
+    """A result with the metrics of the papers' tables alone, to five digits."""
+    columns = columns_of_papers()
+    facts = asdict(result)
+    for name in ("metrics", "std"):
+        values = facts[name].items()
+        facts[name] = {key: round(value, 5) for key, value in values if key in columns}
+    return facts
+
+
+def read_results(folder: Path) -> tuple[dict[Key, OurResult], dict[str, str]]:
+    """Collected results, ``<dataset>_<recipe>.json``, and the documents of each dataset's splits."""
+    found, documents = {}, {}
+    for file in sorted(folder.glob("*_*.json")):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        dataset = content["dataset"]
+        documents[dataset] = content.get("documents", "unknown numbers of")
+        for loss, facts in content.get("papers", {}).items():
+            found[dataset, content["recipe"], loss] = OurResult(**facts)
+    return found, documents
 
 
 def _by_cardinality(loss: Path, metrics: Provenance) -> dict[str, float]:
@@ -145,15 +175,20 @@ def _compared_section(
         rows |= dict.fromkeys(named, [None] * len(table["columns"]))
         results |= named
     cells = {name: result.metrics for name, (_, result) in results.items()}
-    yield from _section({**table, "rows": rows}, cells, sources)
+    spread = {name: result.std for name, (_, result) in results.items() if result.seeds > 1}
+    yield from _section({**table, "rows": rows}, cells, sources, spread)
+
+
+Cells = Mapping[str, Mapping[str, float]]
+"""By row and column."""
 
 
 def _section(
-    table: Mapping[str, Any], ours: Mapping[str, Mapping[str, float]], sources: Sequence[str]
+    table: Mapping[str, Any], ours: Cells, sources: Sequence[str], spread: Cells | None = None
 ) -> Iterator[str]:
     number = "Results" if table["table"] is None else f"Table {table['table']}"
     yield f"### {number}: {table['about']}, {table['model']}\n"
-    yield "\n".join(_lines(table, ours)) + "\n"
+    yield "\n".join(_lines(table, ours, spread or {})) + "\n"
     for note in (UNITS.get(table.get("unit", 100)), table.get("note"), *sources):
         if note:
             yield f"{note}\n"
@@ -219,7 +254,7 @@ def _count_best(
     )
 
 
-def _lines(table: Mapping[str, Any], ours: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+def _lines(table: Mapping[str, Any], ours: Cells, spread: Cells) -> Iterator[str]:
     titles = [column.replace("_", " ").replace("/", " ") for column in table["columns"]]
     heads = ["", *(cell for title in titles for cell in (title, "ours"))]
     yield "| " + " | ".join(heads) + " |"
@@ -228,9 +263,9 @@ def _lines(table: Mapping[str, Any], ours: Mapping[str, Mapping[str, float]]) ->
     for name, values in table["rows"].items():
         cells = [name]
         for column, value in zip(table["columns"], values, strict=True):
-            metric = ours.get(name, {}).get(column)
-            theirs = "" if value is None else str(value)
-            cells += [theirs, "" if metric is None else form.format(scale * metric)]
+            metrics = (each.get(name, {}).get(column) for each in (ours, spread))
+            shown = [form.format(scale * metric) for metric in metrics if metric is not None]
+            cells += ["" if value is None else str(value), " ± ".join(shown)]
         yield "| " + " | ".join(cells) + " |"
 
 
