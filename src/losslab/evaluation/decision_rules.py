@@ -69,7 +69,7 @@ def fit_decision_rules(
         primary_rule: the rule asked for, see ``choose_primary_rule``.
     """
     truth = dense_rows(targets, slice(None))
-    options = {"grid": grid, "task": task, "natural": natural, "priors": priors}
+    options: dict[str, Any] = {"grid": grid, "task": task, "natural": natural, "priors": priors}
     fitted = {
         str(seed): fit_decisions(truth, values, rules={*rules, primary_rule}, **options)
         for seed, values in zip(scores["seeds"], scores["validation"], strict=True)
@@ -130,8 +130,7 @@ def fit_decisions(
         "scutfbr": lambda: fit_scutfbr(truth, scores, seed=seed),
         "logit_adjusted": lambda: fit_logit_adjustment(truth, scores, priors),
     }
-    left_out = frozenset() if natural else OF_PROBABILITIES
-    asked = {FALLBACK, *rules} - left_out
+    asked = {FALLBACK, *rules} - (set() if natural else OF_PROBABILITIES)
     return {name: fit() for name, fit in fits.items() if name in asked}
 
 

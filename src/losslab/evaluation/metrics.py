@@ -133,7 +133,8 @@ def judge_scores(
     """
     if not scores.shape[0]:
         raise ValueError("no documents to evaluate: the scores have no row")
-    targets, blocks = require_shape(targets, scores.shape), []
+    targets = require_shape(targets, scores.shape)
+    blocks: list[dict[str, np.ndarray]] = []
     bins = np.zeros((3, scores.shape[1], BINS))
     for block in row_blocks(*scores.shape):
         truth, part = dense_rows(targets, block), scores[block]
@@ -214,7 +215,10 @@ def label_average_precision(targets: Matrix, scores: np.ndarray) -> tuple[np.nda
 
 def _calibration(bins: np.ndarray, groups: Groups) -> dict[str, float]:
     """Calibration error over all labels and by group; a group without labels has none."""
-    parts = {"": range(bins.shape[1]), **{f"{name}/": labels for name, labels in groups.items()}}
+    parts: Groups = {
+        "": range(bins.shape[1]),
+        **{f"{name}/": labels for name, labels in groups.items()},
+    }
     return {
         f"{name}{CALIBRATION}": calibration_error(bins[:, list(labels)].sum(axis=1))
         for name, labels in parts.items()
