@@ -8,8 +8,14 @@ import sys
 from time import perf_counter
 
 import numpy as np
+from scipy.special import expit
 
-from losslab.evaluation import compare_with_reference, compute_metrics, resample_metrics
+from losslab.evaluation import (
+    compare_with_reference,
+    compute_metrics,
+    inverse_propensities,
+    resample_metrics,
+)
 
 DOCUMENTS, LABELS, LOSSES = 3_019, 90, 31
 LIMIT = 60.0
@@ -19,7 +25,7 @@ def main() -> None:
     random = np.random.default_rng(0)
     truth = random.random((DOCUMENTS, LABELS)) < 0.4 / np.arange(1, LABELS + 1)
     scores = {
-        f"loss {number}": random.normal(size=truth.shape) + (2 + 0.02 * number) * truth
+        f"loss {number}": expit(random.normal(size=truth.shape) + (2 + 0.02 * number) * truth)
         for number in range(LOSSES)
     }
     for resamples in (1_000, 10_000):
@@ -31,12 +37,14 @@ def main() -> None:
 
 def measure(truth: np.ndarray, scores: dict[str, np.ndarray], resamples: int) -> float:
     groups = {name: range(30 * third, 30 * third + 30) for third, name in enumerate("abc")}
+    weights = inverse_propensities(truth.sum(axis=0), DOCUMENTS)
     start = perf_counter()
     values, drawn = {}, {}
     for name, given in scores.items():
-        evaluated = truth, given, given > 1.5
-        values[name] = compute_metrics(*evaluated, groups=groups)
-        drawn[name] = resample_metrics(*evaluated, resamples=resamples, seed=0, groups=groups)
+        evaluated = truth, given, given > expit(1.5)
+        options = {"groups": groups, "inverse_propensities": weights, "probability": True}
+        values[name] = compute_metrics(*evaluated, **options)
+        drawn[name] = resample_metrics(*evaluated, resamples=resamples, seed=0, **options)
     compare_with_reference(values, drawn, reference="loss 0", confidence=0.95)
     return perf_counter() - start
 

@@ -11,7 +11,7 @@ from time import perf_counter
 import numpy as np
 from scipy import sparse
 
-from losslab.evaluation import compute_metrics
+from losslab.evaluation import compute_metrics, inverse_propensities
 
 DOCUMENTS, LABELS, PER_DOCUMENT = 10_000, 18_211, 12.3
 LIMIT = 2.0
@@ -33,15 +33,23 @@ def measure(kind: str) -> tuple[float, float]:
     shape = DOCUMENTS, LABELS
     targets = sparse.csr_array((np.ones(len(rows), np.int8), (rows, columns)), shape)
     targets.data[:] = 1
-    scores = random.random(shape, dtype=np.float32)
-    scores[rows, columns] += 0.5
-    predictions = sparse.csr_array(scores > 1.0)
+    scores = 0.6 * random.random(shape, dtype=np.float32)
+    scores[rows, columns] += 0.3
+    predictions = sparse.csr_array(scores > 0.6)
+    weights = inverse_propensities(targets.sum(axis=0), DOCUMENTS)
     groups = {"tail": range(LABELS // 2, LABELS)}
     if kind == "dense":
         targets, predictions = targets.toarray(), predictions.toarray()
     tracemalloc.start()
     start = perf_counter()
-    compute_metrics(targets, scores, predictions, groups=groups)
+    compute_metrics(
+        targets,
+        scores,
+        predictions,
+        groups=groups,
+        inverse_propensities=weights,
+        probability=True,
+    )
     seconds, (_, peak) = perf_counter() - start, tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return seconds, peak / 2**30

@@ -11,7 +11,7 @@ from losslab.evaluation import (
     intervals,
     resample_metrics,
 )
-from losslab.evaluation.bootstrap import draw_documents
+from losslab.evaluation.bootstrap import RESAMPLED, draw_documents
 
 GROUPS = {"head": [0, 1, 2], "tail": [5], "none": []}
 
@@ -23,17 +23,24 @@ def draw(documents=40, labels=6, seed=0, signal=1.0):
     return truth, scores, scores > 0.6
 
 
-def test_each_resample_has_the_metrics_of_the_documents_it_repeats():
+JUDGED = {"inverse_propensities": np.array([1.0, 1.5, 2.0, 3.0, 5.0, 9.0]), "probability": True}
+
+
+@pytest.mark.parametrize("options", [{}, JUDGED])
+def test_each_resample_has_the_metrics_of_the_documents_it_repeats(options):
     truth, scores, guess = draw()
-    figures = resample_metrics(truth, scores, guess, resamples=25, seed=3, groups=GROUPS)
+    scores = 1 / (1 + np.exp(-scores))
+    options = {"groups": GROUPS, **options}
+    figures = resample_metrics(truth, scores, guess, resamples=25, seed=3, **options)
     (times,) = draw_documents(40, 6, resamples=25, seed=3)
     for place in range(25):
         rows = np.repeat(np.arange(40), times[:, place].astype(int))
-        expected = compute_metrics(truth[rows], scores[rows], guess[rows], groups=GROUPS)
+        expected = compute_metrics(truth[rows], scores[rows], guess[rows], **options)
         for name, values in figures.items():
             assert values[place] == pytest.approx(expected[name], abs=1e-6), name
     assert {"micro_f1", "macro_f1", "head/macro_f1", "example_f1"} <= set(figures)
-    assert {"subset_accuracy", "average_precision"} <= set(figures)
+    assert {"subset_accuracy", "average_precision", "macro_f1_of_averages"} <= set(figures)
+    assert (set(RESAMPLED) <= set(figures)) == ("probability" in options)
 
 
 def test_resamples_draw_as_many_documents_as_there_are_each_as_often():
@@ -95,6 +102,26 @@ def test_losses_that_are_not_compared_may_have_other_resamples():
     assert told["db"]["f1"]["p"] is None
 
 
+@pytest.mark.parametrize("reference", ["bce", "ranking"])
+def test_metric_is_compared_among_the_losses_that_have_it(reference):
+    random = np.random.default_rng(0)
+    figures = {
+        "bce": {"f1": random.random(99), "log_loss": random.random(99)},
+        "focal": {"f1": random.random(99), "log_loss": random.random(99) - 3},
+        "ranking": {"f1": random.random(99)},
+    }
+    values = {name: dict.fromkeys(drawn, 0.5) for name, drawn in figures.items()}
+    told = compare_with_reference(values, figures, reference=reference, confidence=0.95)
+    assert "log_loss" not in told["ranking"]
+    compared = told["focal"]["log_loss"]
+    assert compared["low"] < compared["value"] == 0.5
+    if reference == "bce":  # the only loss compared with it by log loss: no correction
+        assert compared["p_holm"] == compared["p"] == pytest.approx(0.02)
+    else:
+        assert compared["p"] is compared["p_holm"] is compared["difference"] is None
+    assert told["focal"]["f1"]["p_holm"] >= told["focal"]["f1"]["p"]
+
+
 def test_differences_are_paired_and_tell_a_better_loss_from_an_equal_one():
     truth, scores, _ = draw(documents=300)
     losses = {"bce": 0.6, "same": 0.6, "bad": -0.5, "other": 0.62}
@@ -127,6 +154,15 @@ def test_holm_agrees_with_the_definition_and_never_swaps_an_order():
         assert corrected[index] == pytest.approx(min(max(steps), 1.0))
     assert (np.diff(corrected[order]) >= 0).all()
     assert holm([]) == []
+
+
+def test_loss_without_a_metric_is_ranked_by_the_others_alone():
+    results = {"bce": {"f1": 0.5, "log_loss": 0.1}, "warp": {"f1": 0.6}}
+    told = combine_comparisons({"reuters": results}, ["f1", "log_loss"]).set_index(
+        ["metric", "loss"]
+    )
+    assert told.loc[("f1", "warp")].tolist() == [1.0, 1, 1]
+    assert told.loc["log_loss"].index.tolist() == ["bce"]
 
 
 def test_several_comparisons_give_ranks_and_times_best():

@@ -43,6 +43,7 @@ def test_figure_missing_from_a_later_seed_is_an_error():
 
 
 GROUPS = {"head": [0, 1], "tail": [2, 3]}
+JUDGED = {"groups": GROUPS, "inverse_propensities": np.array([1.0, 2.0, 3.0, 4.0])}
 BOOTSTRAP = {"resamples": 50, "seed": 4}
 
 
@@ -65,13 +66,19 @@ def loss():
 
 
 def evaluate(loss, primary="tuned", natural=True):
+    """Rules, results and resamples; scores that are not natural are no probabilities."""
     targets, scores, history = loss
     options = {"grid": threshold_grid(0.4, 0.6, 0.01) if natural else None, "natural": natural}
     rules = fit_decision_rules(
-        targets["validation"], scores, task="multi", primary_rule=primary, **options
+        targets["validation"],
+        scores,
+        rules=["own", "per_label", "top_k"],
+        task="multi",
+        primary_rule=primary,
+        **options,
     )
     predictions = predict(scores, rules)
-    options = {"groups": GROUPS, **BOOTSTRAP, "confidence": 0.9}
+    options = {**JUDGED, **BOOTSTRAP, "confidence": 0.9, "probability": natural}
     return rules, *evaluate_loss(targets, scores, predictions, rules, history, **options)
 
 
@@ -81,7 +88,9 @@ def test_metrics_of_a_seed_are_those_of_its_threshold_with_epochs(loss):
     for place, seed in enumerate(("1", "2")):
         threshold = rules["seeds"][seed]["tuned"]["threshold"]
         values = scores["test"][place]
-        expected = compute_metrics(targets["test"], values, values > threshold, groups=GROUPS)
+        expected = compute_metrics(
+            targets["test"], values, values > threshold, probability=True, **JUDGED
+        )
         epochs = {"epochs": 2 - place, "best_epoch": 1, "steps": 10 - 5 * place}
         epochs |= {"threshold": threshold}
         assert results["seeds"][seed] == {**expected, **epochs}
@@ -115,7 +124,8 @@ def test_intervals_are_those_of_resamples_averaged_over_seeds(loss):
             targets["test"],
             values,
             values > rules["seeds"][seed]["tuned"]["threshold"],
-            groups=GROUPS,
+            probability=True,
+            **JUDGED,
             **BOOTSTRAP,
         )
         for seed, values in zip(("1", "2"), scores["test"], strict=True)
@@ -131,7 +141,7 @@ def test_every_metric_is_given_at_the_natural_threshold_too(loss):
     _, results, _ = evaluate(loss)
     targets, scores, _ = loss
     expected = [
-        compute_metrics(targets["test"], values, values > 0.5, groups=GROUPS)
+        compute_metrics(targets["test"], values, values > 0.5, probability=True, **JUDGED)
         for values in scores["test"]
     ]
     own = own_results(results)
@@ -157,3 +167,14 @@ def test_loss_without_a_natural_threshold_says_which_rule_it_falls_back_to(loss)
     assert results["own"] is None
     assert own_results(results) is None
     assert "own" not in results["rules"]
+
+
+def test_scores_that_are_no_probabilities_have_no_calibration_and_are_ranked_all_the_same(loss):
+    _, probabilities, drawn = evaluate(loss)
+    _, results, resamples = evaluate(loss, natural=False)
+    missing = set(probabilities["mean"]) - set(results["mean"])
+    errors = {f"{group}calibration_error" for group in ("", "head/", "tail/")}
+    assert missing == {"brier_score", "log_loss", *errors}
+    assert set(drawn) - set(resamples) == {"brier_score", "log_loss"}
+    for metric in ("psp_at_5", "macro_average_precision", "coverage_error"):
+        assert results["mean"][metric] == probabilities["mean"][metric]

@@ -124,6 +124,10 @@ def test_reference_of_the_report_is_the_first_loss_where_the_usual_one_is_not_tr
         ({"task": "double"}, "unknown task 'double'; choose from multi, single"),
         ({"max_rejected": 2}, "parameter 'max_rejected': .*less than or equal to 1, got 2"),
         ({"primary_rule": "tunde"}, "unknown primary_rule 'tunde'; did you mean 'tuned'"),
+        (
+            {"evaluated_rules": ["own", "scutfbr1"]},
+            "unknown evaluated_rules.1 'scutfbr1'; did you mean 'scutfbr'",
+        ),
         ({"select_by": "macrof1"}, "unknown select_by 'macrof1'; did you mean 'macro_f1'"),
         (
             {"threshold_grid": {"start": 0.7, "stop": 0.6, "step": 0.1}},

@@ -106,7 +106,8 @@ def run_nodes(
     )
     scores, origin = training.score(**shared, model=model)
     settings, labels = shared["loss"], list("abcd")[: targets.shape[1]]
-    rules = evaluation.fit_rules(settings, scores, matrix, splits, GRID, task, primary_rule)
+    chosen = (GRID, task, primary_rule, ["own", "per_label", "top_k"], statistics)
+    rules = evaluation.fit_rules(settings, scores, matrix, splits, *chosen)
     predictions = evaluation.predict_labels(scores, rules)
     metrics, resamples = evaluation.evaluate(
         settings,

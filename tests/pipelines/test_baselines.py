@@ -35,10 +35,11 @@ def run_baseline(name, targets=None, *, task="multi", **options):
         task=task,
     )
     scores, origin = training.score_words(settings, model, WORDS, splits)
-    rules = evaluation.fit_rules(settings, scores, matrix, splits, None, task, "tuned")
-    predictions = evaluation.predict_labels(scores, rules)
     statistics = describe_labels(matrix[SPLIT == "train"])
     statistics["groups"] = frequency_groups(statistics["frequencies"])
+    chosen = (None, task, "tuned", ["own", "per_label", "top_k"], statistics)
+    rules = evaluation.fit_rules(settings, scores, matrix, splits, *chosen)
+    predictions = evaluation.predict_labels(scores, rules)
     metrics, _ = evaluation.evaluate(
         settings,
         scores,

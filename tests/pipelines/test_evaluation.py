@@ -6,6 +6,7 @@ from recipe_conf import read_recipe
 from sklearn.metrics import f1_score
 
 from losslab.data.fingerprint import fingerprint_data, hash_arrays
+from losslab.evaluation import compute_metrics, inverse_propensities
 from losslab.losses import LOSSES
 from losslab.parameters import BootstrapSettings
 from losslab.pipelines.evaluation import nodes
@@ -38,13 +39,14 @@ def test_predictions_are_scores_above_the_fitted_threshold(done):
         assert np.array_equal(own, done.scores["test"][place] > np.asarray(0.5))
 
 
-@pytest.mark.parametrize("rule", ["own", "per_label", "top_k"])
+@pytest.mark.parametrize("rule", ["own", "per_label", "top_k", "scutfbr", "logit_adjusted"])
 def test_primary_rule_decides_which_predictions_are_judged(done, rule):
     other = run_nodes(make_data(), primary_rule=rule)
+    assert set(other.predictions.rules) == {rule, *done.predictions.rules}
     assert other.predictions.primary == other.metrics["rule"] == rule
     truth = done.label_matrix[SPLIT == "test"].toarray()
     expected = [
-        f1_score(truth, done.predictions.of("test", rule, seed).toarray(), average="micro")
+        f1_score(truth, other.predictions.of("test", rule, seed).toarray(), average="micro")
         for seed in ("1", "2")
     ]
     found = [other.metrics["seeds"][seed]["micro_f1"] for seed in ("1", "2")]
@@ -52,10 +54,33 @@ def test_primary_rule_decides_which_predictions_are_judged(done, rule):
     assert (other.metrics["own"] is None) == (rule == "own")
 
 
-def test_loss_without_a_threshold_of_its_own_is_judged_by_the_tuned_one():
-    done = run_nodes(make_data(), "ranking", primary_rule="own")
+@pytest.mark.parametrize("rule", ["own", "logit_adjusted"])
+def test_loss_without_probabilities_is_judged_by_the_tuned_threshold(rule):
+    done = run_nodes(make_data(), "ranking", primary_rule=rule)
     assert done.predictions.primary == "tuned"
-    assert "own" not in done.predictions.rules
+    assert {"own", "logit_adjusted"}.isdisjoint(done.predictions.rules)
+    assert {"brier_score", "log_loss", "calibration_error"}.isdisjoint(done.metrics["mean"])
+
+
+def test_priors_and_propensities_are_those_of_the_training_documents(done):
+    train = done.label_matrix[SPLIT == "train"]
+    adjusted = run_nodes(make_data(), primary_rule="logit_adjusted").decision_rules["seeds"]["1"]
+    rule, carried = adjusted["logit_adjusted"], train.sum(axis=0)
+    odds = np.log(carried / (60 - carried))
+    thresholds = np.array(rule["thresholds"])
+    offsets = np.log(thresholds / (1 - thresholds)) - rule["tau"] * odds
+    assert offsets == pytest.approx([offsets[0]] * 4, abs=1e-5)
+    propensities = inverse_propensities(train.sum(axis=0), 60)
+    for place, seed in enumerate("12"):
+        expected = compute_metrics(
+            done.label_matrix[SPLIT == "test"],
+            done.scores["test"][place],
+            done.predictions.of("test", "tuned", seed),
+            inverse_propensities=propensities,
+            probability=True,
+        )
+        found = done.metrics["seeds"][seed]
+        assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("loss", ["ce", "bce", "zlpr"])

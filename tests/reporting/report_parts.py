@@ -63,10 +63,24 @@ STATISTICS = {
 }
 
 
+OF_PROBABILITIES = {
+    "brier_score",
+    "log_loss",
+    *(name for name in COLUMNS if name.endswith("calibration_error")),
+}
+
+
 def result(
-    value: float, spread: float | None = 0.01, seeds: int = 2, untrained: str | None = None
+    value: float,
+    spread: float | None = 0.01,
+    seeds: int = 2,
+    untrained: str | None = None,
+    *,
+    probability: bool = True,
 ) -> dict:
-    keys = ("best_epoch", *COLUMNS, *CONVENTIONS, *OWN_METRICS)
+    """The results of a loss: every metric has the same value; some are of probabilities only."""
+    names = [name for name in COLUMNS if probability or name not in OF_PROBABILITIES]
+    keys = ("best_epoch", *names, *CONVENTIONS, *OWN_METRICS)
     return {
         "rule": "tuned",
         "seeds": {str(seed): {} for seed in range(seeds)},
@@ -157,7 +171,7 @@ def draw_all(losses: list[str], standings: pd.DataFrame) -> dict:
             {name: posterior() for name in losses if LOSSES[name].sampled}, label_table()
         ),
     }
-    facts = loss_facts(training, tables)
+    facts = loss_facts(training)
     return {"facts": facts, "label_scores": labels, "plots": plots}
 
 

@@ -44,7 +44,11 @@ def browser(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     values = {name: 0.3 + 0.01 * place for place, name in enumerate(ALL)}
-    metrics = {name: result(value) | {"rules": rules(value)} for name, value in values.items()}
+    metrics = {
+        name: result(value, probability=LOSSES[name].decision == "probability")
+        | {"rules": rules(value)}
+        for name, value in values.items()
+    }
     file = tmp_path_factory.mktemp("page") / "latest.html"
     file.write_text(
         page(

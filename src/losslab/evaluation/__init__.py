@@ -35,6 +35,9 @@ from losslab.evaluation.decision_rules import (
     fit_decisions,
     fit_k,
     fit_label_thresholds,
+    fit_logit_adjustment,
+    fit_scutfbr,
+    label_priors,
 )
 from losslab.evaluation.disagreements import find_cases, tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors, pool_confusions
@@ -42,8 +45,10 @@ from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
 from losslab.evaluation.posterior import tabulate_posterior
 from losslab.evaluation.predictions import Predictions, predict, predict_labels
+from losslab.evaluation.probability_metrics import calibration_error
+from losslab.evaluation.propensity import inverse_propensities
 from losslab.evaluation.results import evaluate_loss, own_results, summarise_seeds
-from losslab.evaluation.score_curves import calibration_error, compute_score_curves
+from losslab.evaluation.score_curves import compute_score_curves
 from losslab.evaluation.thresholds import (
     best_threshold,
     grid_values,
@@ -81,11 +86,15 @@ __all__ = [
     "fit_decisions",
     "fit_k",
     "fit_label_thresholds",
+    "fit_logit_adjustment",
+    "fit_scutfbr",
     "fold_marks",
     "grid_values",
     "holm",
     "intervals",
+    "inverse_propensities",
     "judge_epoch",
+    "label_priors",
     "label_thresholds",
     "own_results",
     "pool_confusions",

@@ -13,11 +13,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from losslab.evaluation.confusion import BLOCK, Matrix, f1_empty_as_one, ratio, require_shape
-from losslab.evaluation.metrics import count_and_rank
+from losslab.evaluation.confusion import (
+    BLOCK,
+    Matrix,
+    f1_empty_as_one,
+    harmonic_mean,
+    ratio,
+    require_shape,
+)
+from losslab.evaluation.metrics import ScoreStatistics, count_predictions, judge_scores
+from losslab.evaluation.propensity import BEST, average_terms
 
 NORMAL = NormalDist()
 Resamples = dict[str, np.ndarray]
+RESAMPLED = (
+    "average_precision",
+    "ranking_loss",
+    "coverage_error",
+    "one_error",
+    "r_precision_at_5",
+    "psp_at_1",
+    "psp_at_3",
+    "psp_at_5",
+    "psndcg_at_5",
+    "psr_at_5",
+    "brier_score",
+    "log_loss",
+)
+"""Metrics of the scores that are resampled, where they are defined."""
 
 
 def resample_metrics(
@@ -28,22 +51,28 @@ def resample_metrics(
     resamples: int,
     seed: int,
     groups: Mapping[str, Sequence[int]] | None = None,
+    inverse_propensities: np.ndarray | None = None,
+    probability: bool = False,
 ) -> Resamples:
     """Metrics of each bootstrap resample: an array of ``resamples`` values by name.
 
-    ``micro_f1 macro_f1 weighted_f1``, ``<group>/micro_f1`` and ``<group>/macro_f1`` for each of
-    ``groups``, ``example_f1 subset_accuracy average_precision ranking_loss``. The same ``seed``
-    draws the same documents for every loss.
+    ``micro_f1 macro_f1 macro_f1_of_averages weighted_f1``, ``<group>/micro_f1`` and
+    ``<group>/macro_f1`` for each of ``groups``, ``example_f1 subset_accuracy`` and those of
+    ``RESAMPLED`` that ``compute_metrics`` gives, too. The same ``seed`` draws the same documents for
+    every loss.
     """
+    judged = judge_scores(
+        targets, scores, inverse_propensities=inverse_propensities, probability=probability
+    )
     (only,) = resample_rules(
-        targets, scores, [predictions], resamples=resamples, seed=seed, groups=groups or {}
+        targets, judged, [predictions], resamples=resamples, seed=seed, groups=groups or {}
     )
     return only
 
 
 def resample_rules(
     targets: Matrix,
-    scores: np.ndarray,
+    judged: ScoreStatistics,
     predictions: Sequence[Matrix],
     *,
     resamples: int,
@@ -51,18 +80,34 @@ def resample_rules(
     groups: Mapping[str, Sequence[int]],
 ) -> list[Resamples]:
     """``resample_metrics`` of the predictions of several rules, on resamples drawn once."""
-    truth = _by_label(targets, scores.shape)
-    labels = [_by_label(part, scores.shape) for part in predictions]
+    shape = targets.shape
+    truth = _by_label(targets, shape)
+    labels = [_by_label(part, shape) for part in predictions]
     true_positives = [sparse.csr_array(truth.multiply(part)) for part in labels]
-    documents = [_document_metrics(targets, scores, part) for part in predictions]
+    of_scores = _resampled_terms(judged)
+    of_rules = [_document_terms(targets, part) for part in predictions]
     blocks: list[list[Resamples]] = [[] for _ in predictions]
-    for times in draw_documents(*scores.shape, resamples=resamples, seed=seed):
-        positives = truth @ times
+    for times in draw_documents(*shape, resamples=resamples, seed=seed):
+        positives, weights = truth @ times, times.astype(float)
+        shared = _average(of_scores, weights)
         for rule, done in enumerate(blocks):
             tp, predicted = true_positives[rule] @ times, labels[rule] @ times
-            means = {name: part @ times / len(times) for name, part in documents[rule].items()}
-            done.append({**_label_metrics(tp, positives, positives + predicted, groups), **means})
+            by_label = _label_metrics(tp, positives, predicted, groups)
+            done.append({**by_label, **_average(of_rules[rule], weights), **shared})
     return [_join(done) for done in blocks]
+
+
+def _resampled_terms(judged: ScoreStatistics) -> dict[str, np.ndarray]:
+    """The terms of ``RESAMPLED`` that there are, and what they reach at best."""
+    names = [f"{name}{end}" for name in RESAMPLED for end in ("", BEST)]
+    return {name: judged.terms[name] for name in names if name in judged.terms}
+
+
+def _average(terms: Mapping[str, np.ndarray], weights: np.ndarray) -> Resamples:
+    """By resample: the mean of each term over the documents drawn."""
+    totals = np.stack(list(terms.values())) @ weights
+    averages: Resamples = average_terms(dict(zip(terms, totals, strict=True)), len(weights))
+    return averages
 
 
 def _by_label(matrix: Matrix, shape: tuple[int, ...]) -> sparse.csr_array:
@@ -91,14 +136,17 @@ def draw_documents(
 def _label_metrics(
     tp: np.ndarray,
     positives: np.ndarray,
-    denominator: np.ndarray,
+    predicted: np.ndarray,
     groups: Mapping[str, Sequence[int]],
 ) -> Resamples:
-    """F1 by resample, of labels x resamples; ``denominator``: positives plus predictions."""
+    """F1 by resample, of labels x resamples."""
+    denominator = positives + predicted
     by_label = ratio(2 * tp, denominator)
+    averages = (_macro(ratio(tp, number)) for number in (predicted, positives))
     metrics = {
         "micro_f1": _micro(tp, denominator),
         "macro_f1": _macro(by_label),
+        "macro_f1_of_averages": harmonic_mean(*averages),
         "weighted_f1": ratio(_total(by_label * positives), _total(positives)),
     }
     for name, labels in groups.items():
@@ -120,14 +168,12 @@ def _total(values: np.ndarray) -> np.ndarray:
     return np.asarray(values.sum(axis=0, dtype=float))
 
 
-def _document_metrics(targets: Matrix, scores: np.ndarray, predictions: Matrix) -> Resamples:
-    statistics = count_and_rank(targets, scores, predictions)
-    _, fp, fn = statistics.by_document
-    return {
-        "example_f1": f1_empty_as_one(statistics.by_document),
-        "subset_accuracy": (fp + fn == 0).astype(float),
-        **{name: statistics.ranking[name] for name in ("average_precision", "ranking_loss")},
-    }
+def _document_terms(targets: Matrix, predictions: Matrix) -> dict[str, np.ndarray]:
+    """Metrics of a rule's predictions that are means over documents, by document."""
+    _, counts = count_predictions(targets, predictions, targets.shape)
+    _, fp, fn = counts
+    exact = (fp + fn == 0).astype(float)
+    return {"example_f1": f1_empty_as_one(counts), "subset_accuracy": exact}
 
 
 def average_seeds(resamples: Sequence[Resamples]) -> Resamples:
@@ -188,7 +234,8 @@ def compare_with_reference(
 
     ``values`` are the metrics on all documents, ``resamples`` those of each resample. ``p`` is twice
     the share of resamples on the other side of no difference, ``p_holm`` the same after Holm's
-    correction over the losses. A loss of ``unpaired``, like the reference itself, has None there.
+    correction over the losses. A loss of ``unpaired``, like the reference itself, has None there, as
+    has a metric that the reference does not have.
     """
     table: dict[str, dict[str, dict[str, float | None]]] = {}
     compared = [name for name in resamples if name != reference and name not in unpaired]
@@ -196,13 +243,14 @@ def compare_with_reference(
         table[loss] = {}
         for metric, bounds in intervals(drawn, values[loss], confidence).items():
             entry: dict[str, Any] = {"value": values[loss][metric], **bounds}
-            if loss in compared:
+            if loss in compared and metric in resamples[reference]:
                 against = values[reference][metric], resamples[reference][metric]
                 entry |= _difference(entry["value"], drawn[metric], *against, confidence)
             table[loss][metric] = _UNTESTED | entry
     for metric in resamples[reference]:
-        corrected = holm([table[loss][metric]["p"] or 0.0 for loss in compared])
-        for loss, p in zip(compared, corrected, strict=True):
+        tested = [loss for loss in compared if metric in table[loss]]
+        corrected = holm([table[loss][metric]["p"] or 0.0 for loss in tested])
+        for loss, p in zip(tested, corrected, strict=True):
             table[loss][metric]["p_holm"] = p
     return table
 

@@ -62,6 +62,16 @@ def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
     return np.asarray(numerator / np.maximum(denominator, 1))
 
 
+def harmonic_mean(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """``2 a b / (a + b)``, 0 where both are 0.
+
+    >>> harmonic_mean(np.array([0.5, 0.0]), np.array([1.0, 0.0])).round(3).tolist()
+    [0.667, 0.0]
+    """
+    total = first + second
+    return np.asarray(2 * first * second / np.where(total > 0, total, 1))
+
+
 def pool(counts: Counts) -> Counts:
     """Micro-averaging: the counts summed over labels."""
     tp, fp, fn = (np.atleast_1d(part.sum()) for part in counts)

@@ -77,9 +77,9 @@ def shared_conditions(conditions: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tabulate_folds(results: Mapping[str, Folds], metrics: Iterable[str]) -> pd.DataFrame:
-    """A row per metric, loss and fold: ``value``."""
+    """A row per metric, loss and fold: ``value``, missing where a loss does not have the metric."""
     rows = [
-        {"metric": metric, "loss": loss, "fold": fold, "value": by_fold[fold][metric]}
+        {"metric": metric, "loss": loss, "fold": fold, "value": by_fold[fold].get(metric, np.nan)}
         for metric in metrics
         for loss, by_fold in results.items()
         for fold in sorted(by_fold)
@@ -141,7 +141,7 @@ def _row(
     marks: Mapping[str, str],
 ) -> dict[str, object]:
     by_fold, reference_by_fold = (
-        {fold: metrics[metric] for fold, metrics in results[name].items()}
+        {fold: metrics[metric] for fold, metrics in results[name].items() if metric in metrics}
         for name in (loss, reference)
     )
     values = np.array(list(by_fold.values()))
@@ -155,7 +155,7 @@ def _row(
         "mean": values.mean() if len(values) else np.nan,
         "std": values.std(ddof=1) if len(values) > 1 else np.nan,
         "folds": len(values),
-        "missing_folds": ", ".join(str(f) for f in range(1, folds + 1) if f not in by_fold),
+        "missing_folds": ", ".join(str(f) for f in range(1, folds + 1) if f not in results[loss]),
         "mark": marks.get(loss, ""),
         "difference": (pairs[:, 0] - pairs[:, 1]).mean() if compared else np.nan,
         "p": _paired(pairs) if compared and tested else np.nan,

@@ -12,7 +12,13 @@ from scipy import sparse
 from losslab.evaluation.bootstrap import Resamples, average_seeds, intervals, resample_rules
 from losslab.evaluation.convergence import summarise_trainings
 from losslab.evaluation.decision_rules import compare_rules
-from losslab.evaluation.metrics import compute_metrics
+from losslab.evaluation.metrics import (
+    Groups,
+    ScoreStatistics,
+    count_predictions,
+    judge_scores,
+    prediction_metrics,
+)
 from losslab.evaluation.predictions import Predictions
 
 Metrics = dict[str, float]
@@ -25,10 +31,12 @@ def evaluate_loss(
     decision_rules: Mapping[str, Any],
     history: pd.DataFrame,
     *,
-    groups: Mapping[str, Sequence[int]],
+    groups: Groups,
     resamples: int,
     seed: int,
     confidence: float,
+    inverse_propensities: np.ndarray | None = None,
+    probability: bool = False,
 ) -> tuple[dict[str, Any], Resamples]:
     """Metrics of the test split, and those of its bootstrap resamples by the primary rule.
 
@@ -38,6 +46,7 @@ def evaluate_loss(
         history: a row per seed and evaluation, see ``summarise_trainings``.
         groups: label indices by frequency group.
         resamples, seed, confidence: of the bootstrap.
+        inverse_propensities, probability: see ``compute_metrics``.
 
     ``seeds mean std intervals`` are those of the primary ``rule``; ``own`` holds the same four by
     the loss's natural threshold, and is None where that is the primary rule or does not exist.
@@ -45,15 +54,23 @@ def evaluate_loss(
     of a loss that stopped before it had learned.
     """
     truth, rules = targets["test"], _reported_rules(predictions)
+    judge = partial(
+        judge_scores,
+        truth,
+        groups=groups,
+        inverse_propensities=inverse_propensities,
+        probability=probability,
+    )
+    judged = dict(zip(predictions.seeds, map(judge, scores["test"]), strict=True))
     resample = partial(resample_rules, resamples=resamples, seed=seed, groups=groups)
     drawn = [
-        resample(truth, values, [predictions.of("test", rule, name) for rule in rules])
-        for name, values in zip(predictions.seeds, scores["test"], strict=True)
+        resample(truth, each, [predictions.of("test", rule, name) for rule in rules])
+        for name, each in judged.items()
     ]
     averaged = [average_seeds(by_seed) for by_seed in zip(*drawn, strict=True)]
     summaries: list[dict[str, Any]] = []
     for rule, part in zip(rules, averaged, strict=True):
-        metrics = _metrics_by_seed(truth, scores["test"], predictions, rule, groups)
+        metrics = _metrics_by_seed(truth, judged, predictions, rule, groups)
         facts = _training_facts(history, decision_rules["seeds"], rule)
         by_seed = {name: {**values, **facts[name]} for name, values in metrics.items()}
         summary = summarise_seeds(list(by_seed.values()))
@@ -78,14 +95,19 @@ def _reported_rules(predictions: Predictions) -> list[str]:
 
 def _metrics_by_seed(
     truth: sparse.csr_array,
-    scores: np.ndarray,
+    judged: Mapping[str, ScoreStatistics],
     predictions: Predictions,
     rule: str,
-    groups: Mapping[str, Sequence[int]],
+    groups: Groups,
 ) -> dict[str, Metrics]:
+    """The metrics of the scores, and those of their labels by one rule."""
+    counted = {
+        name: count_predictions(truth, predictions.of("test", rule, name), truth.shape)
+        for name in judged
+    }
     return {
-        name: compute_metrics(truth, values, predictions.of("test", rule, name), groups=groups)
-        for name, values in zip(predictions.seeds, scores, strict=True)
+        name: {**each.metrics, **prediction_metrics(*counted[name], groups)}
+        for name, each in judged.items()
     }
 
 

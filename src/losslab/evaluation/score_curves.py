@@ -14,13 +14,13 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.evaluation.confusion import label_counts, pool, precision, recall
+from losslab.evaluation.probability_metrics import count_bins
 
 COLUMNS = ("curve", "x", "y", "low", "high", "weight", "at", "document")
 MAX_RANKS = 60  # ranks that are shown
 MAX_DOCUMENTS = 2000  # whose rankings are used: quartiles need no more
 MAX_EXAMPLES = 25  # documents that are shown by themselves
 THRESHOLDS = 100
-BINS = 10
 ROUNDING = 1e-9
 
 
@@ -129,22 +129,7 @@ def find_knee(values: np.ndarray) -> int | None:
 
 
 def _reliability(truth: np.ndarray, scores: np.ndarray) -> pd.DataFrame:
-    size, total, true = (np.zeros(BINS) for _ in range(3))
-    for part in scores:
-        bins = np.clip((part.ravel() * BINS).astype(int), 0, BINS - 1)
-        size += np.bincount(bins, minlength=BINS)
-        total += np.bincount(bins, weights=part.ravel(), minlength=BINS)
-        true += np.bincount(bins, weights=truth.ravel(), minlength=BINS)
-    some = size > 0
-    x, y = total[some] / size[some], true[some] / size[some]
-    return pd.DataFrame({"curve": "reliability", "x": x, "y": y, "weight": size[some]})
-
-
-def calibration_error(reliability: pd.DataFrame) -> float:
-    """Expected calibration error: mean distance of scores and shares of true labels over bins.
-
-    >>> calibration_error(pd.DataFrame({"x": [0.1, 0.9], "y": [0.2, 0.9], "weight": [3, 1]}))
-    0.075
-    """
-    gap = (reliability["x"] - reliability["y"]).abs()
-    return round(float((gap * reliability["weight"]).sum() / reliability["weight"].sum()), 12)
+    counts = np.sum([count_bins(truth, part).sum(axis=1) for part in scores], axis=0)
+    entries, total, positives = counts[:, counts[0] > 0]
+    x, y = total / entries, positives / entries
+    return pd.DataFrame({"curve": "reliability", "x": x, "y": y, "weight": entries})

@@ -136,7 +136,7 @@ def judge_epoch(
     if task != "single":
         tuned = tune_threshold(targets, scores, grid) if threshold is None else threshold
         decision = {"threshold": tuned}
-    counts, exact = _count_predictions(targets, scores, decision)
+    counts, exact = count_decision(targets, scores, decision)
     metrics = {"macro_f1": macro_f1(counts), "micro_f1": micro_f1(counts)}
     metrics["subset_accuracy"] = exact / max(len(scores), 1)
     for name, labels in (groups or {}).items():
@@ -146,10 +146,10 @@ def judge_epoch(
     return metrics if task == "single" else {**metrics, **decision}
 
 
-def _count_predictions(
+def count_decision(
     targets: Matrix, scores: np.ndarray, decision: Mapping[str, float]
 ) -> tuple[Counts, int]:
-    """Confusion counts by label, and how many documents are exactly right."""
+    """Confusion counts of a decision by label, and how many documents are exactly right."""
     totals, exact = np.zeros((3, scores.shape[1]), dtype=np.int64), 0
     for block in row_blocks(*scores.shape):
         truth, predicted = dense_rows(targets, block), predict_labels(decision, scores[block])

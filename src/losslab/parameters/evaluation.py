@@ -1,4 +1,4 @@
-"""parameters_evaluation.yml: the decision rule and its threshold grid."""
+"""parameters_evaluation.yml: the decision rules and the threshold grid."""
 
 from typing import Literal
 
@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from losslab.parameters.base import Settings
 
-Rule = Literal["tuned", "own", "per_label", "top_k"]
+Rule = Literal["tuned", "own", "per_label", "top_k", "scutfbr", "logit_adjusted"]
 ValidationRule = Literal["tuned", "own"]
 """How epochs are judged: by the primary rule where it takes no fitting of its own, else tuned."""
 MAX_THRESHOLDS = 10_000

@@ -60,6 +60,7 @@ class Parameters(Settings):
     num_seeds: int = Field(ge=1, le=MAX_SEEDS, strict=True)
     threshold_grid: ThresholdGrid | None
     primary_rule: Rule
+    evaluated_rules: list[Rule]
     report: ReportSettings
     search: SearchSettings
     sweep: str | None

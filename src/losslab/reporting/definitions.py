@@ -16,6 +16,15 @@ class Term:
 _F1 = "F1 is 2 tp / (2 tp + fp + fn)."
 _GROUPS = {"head": "the head labels", "medium": "the medium labels", "tail": "the tail labels"}
 _BY_FREQUENCY = "Head, medium and tail are groups of labels by training frequency."
+_PROPENSITY = (
+    "each weighted by 1 / propensity, which is the larger the rarer the label is in training (Jain et "
+    "al., A 0.55, B 1.5), divided by what the best order reaches."
+)
+_OF_SCORES = "Missing for losses whose scores are not probabilities. Lower is better."
+_CALIBRATION = (
+    "Expected calibration error over ten bins: distance of mean score and share of true labels, "
+    "weighted by bin size."
+)
 
 METRICS = {
     "micro_f1": Term(
@@ -30,6 +39,22 @@ METRICS = {
         f"{group}/macro_f1": Term(f"{group} macro-F1", f"Macro-F1 over {labels}. {_BY_FREQUENCY}")
         for group, labels in _GROUPS.items()
     },
+    "macro_f1_of_averages": Term(
+        "F1 of macro averages",
+        "2 P R / (P + R) of macro precision P and macro recall R, which some papers call macro-F1. "
+        "Never below macro-F1, and far above it where some labels have high precision and others high "
+        "recall (Opitz and Burst).",
+    ),
+    "macro_average_precision": Term(
+        "macro average precision",
+        "Mean average precision (mAP): documents are ranked by a label's score, precision is averaged "
+        "at the rank of each positive, then over labels. Independent of thresholds. A label without "
+        "test positives counts as 0.",
+    ),
+    "tail/macro_average_precision": Term(
+        "tail macro average precision",
+        f"Macro average precision over the tail labels. {_BY_FREQUENCY}",
+    ),
     "average_precision": Term(
         "average precision",
         "Label ranking average precision: precision at the rank of each true label, averaged over a "
@@ -40,6 +65,36 @@ METRICS = {
         "ranking loss",
         "Share of a document's (true, false) label pairs that are ranked in the wrong order. A "
         "document with no label, or with all, counts as 0. Lower is better.",
+    ),
+    "coverage_error": Term(
+        "coverage error",
+        "How many labels of highest score have to be read until all true ones are among them, mean over "
+        "documents. At best it is the number of labels per document. A document without labels counts "
+        "as 0. Lower is better.",
+    ),
+    "one_error": Term(
+        "one-error",
+        "Share of documents whose label of highest score is not a true one: 1 minus precision at 1. A "
+        "document without labels counts as 1. Lower is better.",
+    ),
+    "r_precision_at_5": Term(
+        "R-precision at 5",
+        "True labels among the five of highest score, over the most there could be: five, or the "
+        "document's number of labels. A document without labels counts as 0.",
+    ),
+    **{
+        f"psp_at_{k}": Term(
+            f"PSP at {k}",
+            f"Propensity-scored precision: true labels among the first {k}, {_PROPENSITY}",
+        )
+        for k in (1, 3, 5)
+    },
+    "psndcg_at_5": Term(
+        "PSnDCG at 5", f"Propensity-scored nDCG: discounted gain of the first five, {_PROPENSITY}"
+    ),
+    "psr_at_5": Term(
+        "PSR at 5",
+        f"Propensity-scored recall: share of a document's labels among the first five, {_PROPENSITY}",
     ),
     "weighted_f1": Term(
         "weighted F1", f"{_F1} Mean of the labels' F1, weighted by their number of positives."
@@ -52,12 +107,29 @@ METRICS = {
     "subset_accuracy": Term(
         "subset accuracy", "Share of documents whose label set is exactly right."
     ),
+    "brier_score": Term(
+        "Brier score",
+        f"Mean squared distance of probability and label, over all documents and labels. {_OF_SCORES}",
+    ),
+    "log_loss": Term(
+        "log loss",
+        "Mean negative logarithm of the probability given to what is true, over all documents and "
+        f"labels. {_OF_SCORES}",
+    ),
+    "calibration_error": Term("calibration error", f"{_CALIBRATION} {_OF_SCORES}"),
+    **{
+        f"{group}/calibration_error": Term(
+            f"{group} calibration error",
+            f"{_CALIBRATION} Over {labels}. {_BY_FREQUENCY} {_OF_SCORES}",
+        )
+        for group, labels in _GROUPS.items()
+    },
     **{
         f"{group}/micro_f1": Term(f"{group} micro-F1", f"Micro-F1 over {labels}. {_BY_FREQUENCY}")
         for group, labels in _GROUPS.items()
     },
 }
-"""The metrics that losses are ranked by."""
+"""The metrics that losses are ranked by. ``metrics.json`` has more: other k, other conventions."""
 
 COLUMNS = {key: metric.name for key, metric in METRICS.items()}
 """Their names as column titles."""
@@ -96,6 +168,16 @@ RULES = {
         "The k labels of highest score are predicted for every document; k of best micro-F1 on "
         "validation.",
     ),
+    "scutfbr": Term(
+        "SCutFBR",
+        "Each label has its threshold of best validation F1; one whose best F1 is below a limit, which "
+        "cross-validation chooses, has its highest validation score, and so is hardly predicted.",
+    ),
+    "logit_adjusted": Term(
+        "logit adjustment",
+        "A label is predicted if logit(p) - tau logit(its share of training documents) is above a "
+        "threshold: that of best micro-F1 on validation; tau, from 0 to 2, that of best macro-F1.",
+    ),
     "argmax": Term("argmax", "The label of highest score is predicted (single-label task)."),
 }
 """Decision rules: how scores become labels."""
@@ -115,11 +197,6 @@ FACTS = {
         "undefined labels",
         "Labels with neither test positives nor predictions, mean over seeds. Their F1 is 0/0; "
         "macro-F1 counts them as 0.",
-    ),
-    "calibration_error": Term(
-        "calibration error",
-        "Expected calibration error over ten bins: distance of mean score and share of true labels, "
-        "weighted by bin size. Only for losses whose scores are probabilities. Lower is better.",
     ),
     "best_epoch": Term(
         "best epoch",

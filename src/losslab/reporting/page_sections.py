@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from losslab.baselines import METHODS
-from losslab.evaluation import calibration_error
 from losslab.evaluation.error_analysis import POOLED_COLUMNS
 from losslab.parameters import namespace
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
@@ -57,22 +56,11 @@ def _selection(record: Mapping[str, Any]) -> str:
     return f"{selection}{own}"
 
 
-def loss_facts(training: pd.DataFrame, curves: pd.DataFrame) -> pd.DataFrame:
-    """Training minutes, selection and calibration error by loss; missing where unknown.
-
-    Args:
-        training: see ``gather_histories``.
-        curves: score curves of all losses, with a column ``loss``.
-    """
+def loss_facts(training: pd.DataFrame) -> pd.DataFrame:
+    """Training minutes and selection by loss, of the histories that ``gather_histories`` joins."""
     by_loss = training.groupby("loss", sort=False)
-    bins = curves[curves["curve"] == "reliability"]
-    errors = {name: calibration_error(rows) for name, rows in bins.groupby("loss")}
     facts = pd.DataFrame(
-        {
-            "minutes": by_loss["minutes"].max(),
-            "selection": by_loss["selection"].first(),
-            "calibration_error": pd.Series(errors, dtype=float),
-        }
+        {"minutes": by_loss["minutes"].max(), "selection": by_loss["selection"].first()}
     )
     return facts.rename_axis("loss").reset_index()
 
@@ -89,7 +77,7 @@ def _metric_cell(
 ) -> dict[str, Any]:
     std = record[f"{key}_std"]
     return {
-        "value": round(float(standing["value"]), 6),
+        "value": "" if pd.isna(standing["value"]) else round(float(standing["value"]), 6),
         "text": format_mean_std(standing["value"], None),
         "std": "" if std is None or pd.isna(std) else f"± {std:.3f}",
         "best": several and pd.notna(standing["rank"]) and bool(standing["rank"] == 1),

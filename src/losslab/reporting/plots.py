@@ -103,8 +103,8 @@ RESULT_PLOTS = {
     "reliability": Plot(
         "Scores",
         "Reliability",
-        "Share of true labels by score; calibrated scores lie on the diagonal. In brackets the "
-        "expected calibration error.",
+        "Share of true labels by score, all seeds pooled; calibrated scores lie on the diagonal. In "
+        "brackets the expected calibration error.",
         "square",
     ),
 }

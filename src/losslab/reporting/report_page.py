@@ -74,7 +74,7 @@ class ResultPart:
         comparison: a row per loss, see ``comparison_table``; ``differs``, where there is such a
             column, says why a loss is not comparable, ``mark`` why it had not learned.
         standings: a row per loss and metric, see ``build_standings``.
-        facts: ``minutes`` and ``calibration_error`` by loss, see ``loss_facts``.
+        facts: ``minutes`` and ``selection`` by loss, see ``loss_facts``.
         label_scores: ``label group train`` and a column of F1 per loss.
         plots: by name; traces and rows that belong to a loss say so in their ``meta``.
         reference: the loss that others are compared with, if it ran.

@@ -61,9 +61,13 @@ def draw_group_scores(standings: pd.DataFrame) -> go.Figure:
 
 
 def draw_ranks(standings: pd.DataFrame) -> go.Figure:
-    """The rank of every comparable loss by metric: rows by mean rank, the best on top."""
-    table = standings.pivot_table(index="loss", columns="metric", values="rank")[list(COLUMNS)]
-    values = standings.pivot_table(index="loss", columns="metric", values="value")[list(COLUMNS)]
+    """The rank of every comparable loss by metric: rows by mean rank, the best on top.
+
+    A metric that some loss does not have, as that of probabilities, is left out.
+    """
+    table = standings.pivot_table(index="loss", columns="metric", values="rank")
+    table = table.reindex(columns=list(COLUMNS)).dropna(axis="columns")
+    values = standings.pivot_table(index="loss", columns="metric", values="value")[list(table)]
     rows = table.mean(axis=1).sort_values(kind="stable").index.tolist()
     ranks = table.loc[rows].astype(int)
     names = [COLUMNS[key] for key in ranks]

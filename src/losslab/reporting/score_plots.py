@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from plotly import graph_objects as go
 
@@ -100,7 +101,8 @@ def draw_reliability(curves: pd.DataFrame) -> go.Figure:
     figure = go.Figure()
     for name, rows in _by_loss(curves, "reliability"):
         _add_line(figure, name, rows, mode="lines+markers", text=rows["weight"].astype(int))
-        figure.data[-1].name = f"{name} ({calibration_error(rows):.3f})"
+        counts = rows["weight"].to_numpy() * np.stack([np.ones(len(rows)), rows["x"], rows["y"]])
+        figure.data[-1].name = f"{name} ({calibration_error(counts):.3f})"
         figure.data[-1].hovertemplate = (
             f"{name}: %{{y:.2f}} of %{{text:,}} labels with score about %{{x:.2f}} are true"
             "<extra></extra>"

@@ -19,6 +19,8 @@ from losslab.evaluation import (
     fingerprint,
     fit_decision_rules,
     grid_values,
+    inverse_propensities,
+    label_priors,
     predict,
     refuse_other_scores,
     tabulate_posterior,
@@ -46,21 +48,25 @@ def fit_rules(
     grid: ThresholdGrid | None,
     task: str,
     primary_rule: str,
+    evaluated_rules: list[str],
+    label_statistics: dict[str, Any],
 ) -> dict[str, Any]:
-    """Fit every decision rule on validation, per seed."""
+    """Fit the decision rules on validation, per seed."""
     candidates = grid_values(loss, grid)
     return fit_decision_rules(
         label_matrix[split_rows(splits, "validation")],
         scores,
+        rules=evaluated_rules,
         grid=None if candidates is None else np.array(candidates),
         task=task,
         natural=METHODS[loss.name].decision == "probability",
+        priors=label_priors(label_statistics["frequencies"], label_statistics["documents"]),
         primary_rule=primary_rule,
     )
 
 
 def predict_labels(scores: Arrays, decision_rules: dict[str, Any]) -> Predictions:
-    """Apply every decision rule to validation and test."""
+    """Apply the decision rules to validation and test."""
     return predict(scores, decision_rules)
 
 
@@ -93,6 +99,10 @@ def evaluate(
         history,
         groups=group_indices(label_statistics["groups"]),
         confidence=bootstrap.confidence,
+        inverse_propensities=inverse_propensities(
+            label_statistics["frequencies"], label_statistics["documents"]
+        ),
+        probability=METHODS[loss.name].decision == "probability",
         **resampling,
     )
     recorded = {

@@ -62,6 +62,8 @@ def _prediction_nodes(name: str) -> list[Node]:
                 "grid": "params:threshold_grid",
                 "task": "params:task",
                 "primary_rule": "params:primary_rule",
+                "evaluated_rules": "params:evaluated_rules",
+                "label_statistics": "label_statistics",
             },
             f"{name}_decision_rules",
             name="fit_rules",

@@ -245,7 +245,6 @@ def render_report(
     standings: pd.DataFrame,
     rule_table: pd.DataFrame,
     training_table: pd.DataFrame,
-    score_table: pd.DataFrame,
     label_scores: pd.DataFrame,
     pooled_confusions: pd.DataFrame,
     cases: dict[str, Any],
@@ -264,7 +263,7 @@ def render_report(
     about_results = ResultPart(
         comparison,
         standings,
-        loss_facts(training_table, score_table),
+        loss_facts(training_table),
         label_scores,
         figures,
         _reference(results, report),

@@ -180,7 +180,6 @@ def _page_nodes() -> list[Node]:
                 "standings": "standings",
                 "rule_table": "rule_table",
                 "training_table": "training_table",
-                "score_table": "score_table",
                 "label_scores": "label_scores",
                 "pooled_confusions": "pooled_confusions",
                 "cases": "cases",
