@@ -54,7 +54,7 @@ def clipped_entries(logits: Tensor, gamma: float | Tensor, clip: float) -> tuple
     """
     chance = torch.sigmoid(logits)
     clipped = (chance - clip).clamp_min_(0)
-    cost = torch.log1p(-clipped).neg_()
+    cost = clipped.neg().log1p_().neg_()
     steep = isinstance(gamma, Tensor) or gamma >= 1
     focus = power(clipped, gamma) if steep else clipped.clamp_min(SMALLEST_FOCUS) ** gamma
     slope = (1 - clipped).reciprocal_()

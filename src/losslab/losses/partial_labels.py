@@ -27,8 +27,9 @@ def hill_entries(logits: Tensor, level: float) -> tuple[Tensor, Tensor]:
     """``(level - p) * p^2`` and its slope ``p^2 * (1 - p) * (2 level - 3 p)``."""
     chance = torch.sigmoid(logits)
     square = chance.square()
-    slopes = (1 - chance).mul_(square).mul_(2 * level - 3 * chance)
-    return square.mul_(level - chance), slopes
+    slopes = (-3 * chance).add_(2 * level).mul_(square)
+    entries = square.mul_(level - chance)
+    return entries, slopes.mul_(chance.neg_().add_(1))
 
 
 class HillLoss(Loss):
@@ -109,9 +110,10 @@ class SelfPacedCorrectionLoss(EpochLoss):
             counted = targets > 0
             if self.at_epoch(context) >= self.start_epoch:
                 counted |= logits > self.constant("sure", logits)
-            wrongness = torch.where(counted, -logits, logits).add_(targets, alpha=self.margin)
+            signs = 1 - 2 * counted.to(logits.dtype)
+            wrongness = (signs * logits).add_(targets, alpha=self.margin)
             entries, slopes = focused_entries(wrongness, self.gamma)
-            slopes = torch.where(counted, -slopes, slopes).div_(logits.numel())
+            slopes.mul_(signs).div_(logits.numel())
         return with_gradient(logits, entries.mean(), slopes)
 
 
@@ -157,13 +159,13 @@ class LargeLossRejectionLoss(EpochLoss):
         """Mean over documents x labels."""
         share = min(self.rate * self.at_epoch(context), self.limit) if self.training else 0.0
         with torch.no_grad():
-            positive = targets > 0
-            entries, slopes = focused_entries(torch.where(positive, -logits, logits), 0.0)
+            signs = 1 - 2 * targets
+            entries, slopes = focused_entries(signs * logits, 0.0)
             if share:
-                rejected = largest_negatives(logits, positive, share)
+                rejected = largest_negatives(logits, targets > 0, share)
                 for part in (entries, slopes):
                     part.view(-1).index_fill_(0, rejected, 0.0)
-            slopes = torch.where(positive, -slopes, slopes).div_(logits.numel())
+            slopes.mul_(signs).div_(logits.numel())
         return with_gradient(logits, entries.mean(), slopes)
 
 
@@ -174,5 +176,5 @@ def largest_negatives(logits: Tensor, positive: Tensor, share: float) -> Tensor:
     """
     candidates = logits.masked_fill(positive, MINUS_INFINITY).flatten()
     negatives = len(candidates) - int(positive.sum())
-    count = min(ceil(share * len(candidates)), negatives)
+    count = min(ceil(round(share * len(candidates), 6)), negatives)
     return candidates.topk(count, sorted=False).indices

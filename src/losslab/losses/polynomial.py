@@ -32,9 +32,10 @@ Clip = Annotated[float, Option(CODE, minimum=0, maximum=0.999, search=(0, 0.3))]
 
 def polynomial_entries(logits: Tensor, epsilon1: float, epsilon2: float) -> tuple[Tensor, Tensor]:
     """``-[log p + e1 (1-p) + e2/2 (1-p)^2]`` and its slope ``-(1-p) (1 - p (e1 + e2 (1-p)))``."""
-    miss = torch.sigmoid(-logits)
-    entries = F.softplus(-logits).sub_(miss * (epsilon1 + epsilon2 / 2 * miss))
-    slopes = (1 - miss).mul_(epsilon1 + epsilon2 * miss).sub_(1).mul_(miss)
+    negated = -logits
+    entries, miss = F.softplus(negated), negated.sigmoid_()
+    entries.sub_((epsilon2 / 2 * miss).add_(epsilon1).mul_(miss))
+    slopes = (epsilon2 * miss).add_(epsilon1).mul_(1 - miss).sub_(1).mul_(miss)
     return entries, slopes
 
 
@@ -124,4 +125,5 @@ class RobustAsymmetricLoss(_PolynomialLoss):
         """The product of both factors, and its slope."""
         entries, slopes = super().negatives(logits)
         hill, rise = hill_entries(logits, self.level)
-        return entries * hill, slopes.mul_(hill).add_(entries.mul_(rise))
+        slopes.mul_(hill).addcmul_(entries, rise)
+        return entries.mul_(hill), slopes
