@@ -120,7 +120,7 @@ class MultiFocalModifierLoss(Loss):
     name = "comic"
     title = "Multi-focal modifier"
     choose_when = "some labels are missing and the tail is long"
-    paper = f"{COMIC}, multi-focal modifier loss"
+    paper = COMIC
     needs = ("statistics",)
 
     def __init__(

@@ -49,7 +49,7 @@ class HillLoss(Loss):
     name = "hill"
     title = "Hill loss"
     choose_when = "labels are missing"
-    paper = f"{ROBUST}, Hill"
+    paper = ROBUST
 
     def __init__(
         self, *, gamma: FocalGamma = 2.0, margin: Margin = 1.0, level: Steepness = 1.5
@@ -87,7 +87,7 @@ class SelfPacedCorrectionLoss(EpochLoss):
     name = "splc"
     title = "Self-paced loss correction"
     choose_when = "many labels are missing and the model is right about them soon"
-    paper = f"{ROBUST}, SPLC"
+    paper = ROBUST
     needs = ("epoch",)
 
     def __init__(
@@ -137,7 +137,7 @@ class LargeLossRejectionLoss(EpochLoss):
     name = "llr"
     title = "Large loss rejection"
     choose_when = "labels are missing, and the rest should be learned as with bce"
-    paper = f"{LARGE_LOSS}, LL-R"
+    paper = LARGE_LOSS
     needs = ("epoch",)
 
     def __init__(
