@@ -28,7 +28,7 @@ from losslab.losses.zlpr import threshold_ranking
 
 DOCUMENTS, POSITIVES, ROUNDS = 32, 12, 20
 SIZES = (90, 618, 18211)
-TIME_LIMIT = {"ranking": 12.0, "warp": 12.0, "zlpr_rdrop": 8.0}
+TIME_LIMIT = {"ranking": 12.0, "warp": 12.0, "zlpr_rdrop": 8.0, "two_way": 8.0}
 MEMORY_LIMIT = 6.0
 GRADIENT_SIZES = (100, 1000, 5000, 20000)
 Step = Callable[[], None]

@@ -78,6 +78,8 @@ def describe(loss: type[Loss]) -> str:
     lines.append(f"*Source:* {loss.paper}. *Decides by* {_decision(loss)}.")
     if in_context := [need for need in loss.needs if need not in CONSTRUCTOR]:
         lines.append(f"*Needs in the context:* {', '.join(f'`{need}`' for need in in_context)}.")
+    if loss.threshold_logit:
+        lines.append("*A model with it* learns one logit more, the threshold of each document.")
     lines.append("")
     if loss.options():
         lines += ["| option | default | bounds | searched | source of the default |"]

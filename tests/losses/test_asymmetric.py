@@ -4,9 +4,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loss_cases import as_tensors, batches, draw_batch, mean, sigmoid, softplus, value_and_gradient
+from loss_cases import (
+    DOCUMENTS,
+    FREQUENCIES,
+    as_tensors,
+    batches,
+    draw_batch,
+    mean,
+    sigmoid,
+    softplus,
+    value_and_gradient,
+)
 
-from losslab.losses import build_loss
+from losslab.losses import LabelStatistics, build_loss
 from losslab.losses.asymmetric import asymmetric
 
 
@@ -59,3 +69,38 @@ def test_function_is_the_module():
     options = {"gamma_pos": 1.0, "gamma_neg": 4.0, "clip": 0.05}
     batch = draw_batch()
     assert asymmetric(*batch, **options) == build_loss("asl", **options)(*batch)
+
+
+def slow_comic(logits, targets, frequencies, gamma_neg, clip):
+    weights = [(1 - math.log(n / max(frequencies))) ** (1 / 6) for n in frequencies]
+    entries = []
+    for row, carried in zip(logits, targets, strict=True):
+        for z, y, w in zip(row, carried, weights[: len(row)], strict=True):
+            q = max(sigmoid(z) - clip, 0)
+            negative = q ** (gamma_neg + w) * -math.log1p(-q)
+            entries.append(w * (softplus(-z) if y else negative))
+    return mean(entries)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    batch=batches(),
+    gamma_neg=st.sampled_from([0.0, 1.0, 4.0]),
+    clip=st.sampled_from([0.01, 0.05, 0.3]),
+)
+def test_comic_is_its_equation(batch, gamma_neg, clip):
+    logits, targets = as_tensors(batch)
+    frequencies = FREQUENCIES[: logits.shape[1]]
+    statistics = LabelStatistics(frequencies, DOCUMENTS)
+    value = build_loss("comic", statistics, gamma_neg=gamma_neg, clip=clip)(logits, targets)
+    expected = slow_comic(*batch, frequencies, gamma_neg, clip)
+    assert value.item() == pytest.approx(expected, rel=1e-7, abs=1e-9)
+
+
+def test_comic_of_labels_as_frequent_as_each_other_is_asl_with_one_more_focus():
+    batch = draw_batch()
+    comic = build_loss("comic", LabelStatistics([7] * 6, DOCUMENTS))
+    torch.testing.assert_close(
+        value_and_gradient(comic, *batch),
+        value_and_gradient(build_loss("asl", gamma_neg=5.0), *batch),
+    )

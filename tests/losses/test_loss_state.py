@@ -9,7 +9,12 @@ from loss_cases import DRAWING, build, draw_batch, draw_context, identify
 from losslab.losses import LOSSES, LabelStatistics, build_loss
 
 every_loss = pytest.mark.parametrize("name", LOSSES)
-STATEFUL = [*DRAWING, ("sad_f1", {"growth": 1.5})]
+STATEFUL = [
+    *DRAWING,
+    ("sad_f1", {"growth": 1.5}),
+    ("splc", {"start_epoch": 3}),
+    ("llr", {"rate": 0.1, "limit": 1.0}),
+]
 BESIDES = ("mask", "second_logits", "soft_targets")  # needed, and no draws
 pytestmark = pytest.mark.filterwarnings("ignore:.*small for a loss over batches")
 
@@ -97,6 +102,8 @@ def test_state_is_parameters_buffers_and_the_stream(name):
     extra = {
         "tlpr": {"move"},
         "sad_f1": {"epoch"},
+        "splc": {"epoch"},
+        "llr": {"epoch"},
         "ce_tencent": {"with_positive", "without"},
         "sbayes_f1": {"chain", "sums", "counts", "kept"},
     }.get(name, set())

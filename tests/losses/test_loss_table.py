@@ -120,13 +120,11 @@ def test_posterior_has_draws_of_what_is_sampled_for_each_label(name):
 
 @every_loss
 def test_losses_that_are_no_mean_over_documents_are_batchwise(name):
-    """Documents of the same labels: what a loss counts of a batch's labels is the same for each."""
-    logits, targets = draw_batch()
-    targets = targets[:1].expand_as(targets)
-    context, loss = draw_context(), build(name).eval()
-    each = [
-        loss(logits[i : i + 1], targets[:1], pick_rows(context, slice(i, i + 1)))
-        for i in range(len(logits))
-    ]
+    """Pairs of the same two label sets: what a loss counts of a batch's labels is the same for each."""
+    logits, targets = draw_batch(rows=6)
+    targets = torch.stack([targets[0], 1 - targets[0]]).repeat(3, 1)
+    context, loss = draw_context(rows=6), build(name).eval()
+    pairs = [slice(i, i + 2) for i in (0, 2, 4)]
+    each = [loss(logits[pair], targets[pair], pick_rows(context, pair)) for pair in pairs]
     batchwise = not torch.allclose(loss(logits, targets, context), torch.stack(each).mean())
     assert LOSSES[name].batchwise == batchwise, f"{name}: state batchwise = {batchwise}"

@@ -167,6 +167,11 @@ def test_a_mistake_is_named_with_what_was_expected(parameters, change, message):
             "unknown recipes.probe.model.pooling 'max'; choose from cls, mean",
         ),
         ({"dropout": 1}, {}, "parameter 'recipes.probe.model.dropout': .*less than 1, got 1"),
+        (
+            {},
+            {"regularizers": {"mulsupcon": 0.1}},
+            "parameter 'recipes.probe': training.regularizers.mulsupcon .*a probe leaves as they are",
+        ),
         ({}, {"schedule": "liner"}, "'liner'; did you mean 'linear'"),
     ],
     ids=str,

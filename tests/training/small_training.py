@@ -16,7 +16,9 @@ from losslab.training.trainer import (
     Trainer,
 )
 
-NONE = RegularizerSettings(rdrop=0, adversarial=0, adversarial_epsilon=0.1)
+NONE = RegularizerSettings(
+    rdrop=0, adversarial=0, adversarial_epsilon=0.1, mulsupcon=0, mulsupcon_temperature=0.1
+)
 
 
 SETTINGS = TrainingSettings(

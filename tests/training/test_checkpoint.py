@@ -199,6 +199,7 @@ def test_training_killed_between_evaluations_ends_as_an_undisturbed_one(loss, ch
 def test_every_kind_of_model_resumes(name, tmp_path, rarely):
     backbone = {"backbone": write_encoder(tmp_path)} if name == "bert" else {}
     regularizers = {"rdrop": 0.5, "adversarial": 0.5, "adversarial_epsilon": 0.1}
+    regularizers |= {"mulsupcon": 0.5, "mulsupcon_temperature": 0.1}
     training = {**TRAINING, "regularizers": regularizers}
     recipe = read_recipe(name, {"max_length": 16, **backbone}, **training)
     job, data = make_job(recipe, "multi", "zlpr_rdrop")

@@ -12,7 +12,8 @@
 ``LOSSES`` is the table from name to class, ``build_loss`` builds by name. Needs torch alone.
 """
 
-from losslab.losses.asymmetric import AsymmetricLoss
+from losslab.losses.adaptive_threshold import AdaptiveThresholdLoss, NoneClassRankingLoss
+from losslab.losses.asymmetric import AsymmetricLoss, MultiFocalModifierLoss
 from losslab.losses.balanced import (
     ClassBalancedLoss,
     ClassBalancedNTRLoss,
@@ -34,6 +35,13 @@ from losslab.losses.hyperparameters import Hyperparameter, Option
 from losslab.losses.label_statistics import LabelStatistics
 from losslab.losses.mask import MaskElementLoss, MaskLabelLoss
 from losslab.losses.pairs import BPMLLLoss, LSEPLoss, RankingLoss, WARPLoss
+from losslab.losses.partial_labels import (
+    HillLoss,
+    LargeLossRejectionLoss,
+    SelfPacedCorrectionLoss,
+)
+from losslab.losses.polynomial import AsymmetricPolynomialLoss, RobustAsymmetricLoss
+from losslab.losses.prior import LogitAdjustedLoss, PropensityScoredLoss
 from losslab.losses.registry import LOSSES, build_loss
 from losslab.losses.smoothing import (
     ClassicSmoothingLoss,
@@ -41,12 +49,15 @@ from losslab.losses.smoothing import (
     KeywordSmoothingLoss,
     TfidfSmoothingLoss,
 )
+from losslab.losses.two_way import TwoWayLoss
 from losslab.losses.zlpr import SoftZLPRLoss, TLPRLoss, ZLPRLoss, ZLPRRDropLoss
 
 __all__ = [
     "LOSSES",
+    "AdaptiveThresholdLoss",
     "AnnealedF1Loss",
     "AsymmetricLoss",
+    "AsymmetricPolynomialLoss",
     "BPMLLLoss",
     "BatchDiceLoss",
     "BayesianF1Loss",
@@ -59,18 +70,26 @@ __all__ = [
     "DistributionBalancedLoss",
     "DistributionBalancedNoFocalLoss",
     "FocalLoss",
+    "HillLoss",
     "Hyperparameter",
     "KeywordSmoothingLoss",
     "LSEPLoss",
     "LabelCountLoss",
     "LabelStatistics",
+    "LargeLossRejectionLoss",
+    "LogitAdjustedLoss",
     "Loss",
     "MaskElementLoss",
     "MaskLabelLoss",
+    "MultiFocalModifierLoss",
     "NegativeTolerantFocalLoss",
+    "NoneClassRankingLoss",
     "Option",
+    "PropensityScoredLoss",
     "RankingLoss",
     "RebalancedFocalLoss",
+    "RobustAsymmetricLoss",
+    "SelfPacedCorrectionLoss",
     "SigmoidF1Loss",
     "SoftF1Loss",
     "SoftZLPRLoss",
@@ -78,6 +97,7 @@ __all__ = [
     "TLPRLoss",
     "TencentLoss",
     "TfidfSmoothingLoss",
+    "TwoWayLoss",
     "WARPLoss",
     "ZLPRLoss",
     "ZLPRRDropLoss",

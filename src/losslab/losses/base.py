@@ -46,6 +46,8 @@ class Loss(nn.Module):
     """Parameters it samples for each label, with their standard prior; ``posterior`` has the draws."""
     batchwise: ClassVar[bool] = False
     """Whether its value is a statistic of the batch and no mean over documents."""
+    threshold_logit: ClassVar[bool] = False
+    """Whether its logits are margins ``z - t``: beside z, a model learns t, a threshold per document."""
 
     __signature__: ClassVar[Signature]
     labels: int | None = None
@@ -186,6 +188,22 @@ class RandomLoss(Loss):
     def set_extra_state(self, state: Tensor) -> None:
         """Continue the stream a state was taken from."""
         self.generator.set_state(state.cpu())
+
+
+class EpochLoss(Loss):
+    """A loss that changes with the epoch, which it is told in training and remembers."""
+
+    epoch: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
+
+    def at_epoch(self, context: Context) -> int:
+        """``context["epoch"]`` in training mode, where given; else the last one told."""
+        if self.training and "epoch" in context:
+            self.epoch.fill_(int(context["epoch"]))
+        return int(self.epoch)
 
 
 class _KnownGradient(torch.autograd.Function):

@@ -57,6 +57,29 @@ def pointwise(
     return with_gradient(logits, value, slopes)
 
 
+def two_sided(
+    logits: Tensor,
+    positive: Tensor,
+    of_positives: tuple[Tensor, Tensor],
+    of_negatives: tuple[Tensor, Tensor],
+) -> Tensor:
+    """Mean over entries of one function for positives and one for negatives.
+
+    Each is given as its values and its slopes by the logit, documents x labels.
+    """
+    value = torch.where(positive, of_positives[0], of_negatives[0]).mean()
+    slopes = torch.where(positive, of_positives[1], of_negatives[1]).div_(logits.numel())
+    return with_gradient(logits, value, slopes)
+
+
+def focused_positives(
+    logits: Tensor, gamma: float, *, margin: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """``(1 - p_m)^gamma * -log p_m``, ``p_m = sigmoid(z - margin)``, and its slope by the logit."""
+    entries, slopes = focused_entries(margin - logits, gamma)
+    return entries, slopes.neg_()
+
+
 def focused_entries(wrongness: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
     """``f(x) = sigmoid(x)^gamma * softplus(x)`` and its derivative.
 
@@ -75,9 +98,11 @@ def focused_entries(wrongness: Tensor, gamma: float) -> tuple[Tensor, Tensor]:
     return entries.mul_(focus), slopes
 
 
-def power(base: Tensor, exponent: float) -> Tensor:
+def power(base: Tensor, exponent: float | Tensor) -> Tensor:
     """``base ** exponent``; fourth powers, a common default, by squaring twice."""
-    return base.square().square_() if exponent == 4 else base**exponent
+    if isinstance(exponent, Tensor) or exponent != 4:
+        return base**exponent
+    return base.square().square_()
 
 
 class BinaryCrossEntropyLoss(Loss):

@@ -15,7 +15,7 @@ from typing import Annotated, ClassVar, Literal
 import torch
 from torch import Tensor
 
-from losslab.losses.base import Context, Loss, RandomLoss
+from losslab.losses.base import Context, EpochLoss, Loss, RandomLoss
 from losslab.losses.hyperparameters import Option
 from losslab.losses.label_statistics import LabelStatistics
 
@@ -180,7 +180,7 @@ class SigmoidF1Loss(_F1Loss):
         )
 
 
-class AnnealedF1Loss(_F1Loss):
+class AnnealedF1Loss(_F1Loss, EpochLoss):
     """sadF1 loss: sigmoidF1 whose slope grows each epoch; choose it as ``sigmoid_f1``, going from
     soft decisions to sharp ones.
 
@@ -199,8 +199,6 @@ class AnnealedF1Loss(_F1Loss):
     choose_when = "as for sigmoid_f1, going from soft decisions to sharp ones"
     paper = f"{SIGMOID_F1}, section 4.2"
     needs = ("epoch",)
-
-    epoch: Tensor
 
     def __init__(
         self,
@@ -221,12 +219,10 @@ class AnnealedF1Loss(_F1Loss):
     ) -> None:
         super().__init__(beta=beta, eta=eta, f_beta=f_beta, average=average)
         self.beta_max, self.growth = beta_max, growth
-        self.register_buffer("epoch", torch.zeros((), dtype=torch.int64))
 
     def steepness(self, like: Tensor, context: Context) -> tuple[Tensor, Tensor]:
         """beta as the epoch has it."""
-        if self.training and "epoch" in context:
-            self.epoch.fill_(int(context["epoch"]))
+        self.at_epoch(context)
         beta, eta = super().steepness(like, context)
         grown = beta * float(self.growth) ** self.epoch
         return grown.to(like.dtype).clamp_max(self.beta_max), eta

@@ -1,4 +1,4 @@
-"""Log-sum-exp over a weighted part of a row, with its gradient, in few passes."""
+"""Log-sum-exp over a part of a row or column, with its gradient, in few passes."""
 
 import torch
 from torch import Tensor
@@ -25,3 +25,16 @@ def weighted_logsumexp(scores: Tensor, weights: Tensor, *, anchor: bool) -> tupl
         total += torch.exp(-largest)
     share = terms.div_(total.clamp_min(torch.finfo(scores.dtype).tiny))
     return (largest + torch.log(total)).squeeze(1), share
+
+
+def logsumexp_and_share(terms: Tensor, *, dim: int) -> tuple[Tensor, Tensor]:
+    """``log(sum e^x)`` along ``dim`` and its gradient, the softmax; terms of minus infinity are out.
+
+    >>> logsumexp_and_share(torch.tensor([[0.0, MINUS_INFINITY]]), dim=0)[0].tolist()
+    [0.0, -inf]
+    """
+    largest = terms.amax(dim=dim, keepdim=True).clamp_min(torch.finfo(terms.dtype).min)
+    share = (terms - largest).exp_()
+    total = share.sum(dim=dim, keepdim=True)
+    share.div_(total.clamp_min(torch.finfo(terms.dtype).tiny))
+    return (largest + torch.log(total)).squeeze(dim), share

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from losslab.losses import (
+    adaptive_threshold,
     asymmetric,
     balanced,
     counting,
@@ -13,7 +14,11 @@ from losslab.losses import (
     f1,
     mask,
     pairs,
+    partial_labels,
+    polynomial,
+    prior,
     smoothing,
+    two_way,
     zlpr,
 )
 from losslab.losses.base import Loss, check_task
@@ -28,7 +33,15 @@ LOSSES: dict[str, type[Loss]] = {
     "db_0fl": balanced.DistributionBalancedNoFocalLoss,
     "cb_ntr": balanced.ClassBalancedNTRLoss,
     "db": balanced.DistributionBalancedLoss,
+    "la_bce": prior.LogitAdjustedLoss,
+    "ps_bce": prior.PropensityScoredLoss,
     "asl": asymmetric.AsymmetricLoss,
+    "comic": asymmetric.MultiFocalModifierLoss,
+    "apl": polynomial.AsymmetricPolynomialLoss,
+    "ral": polynomial.RobustAsymmetricLoss,
+    "hill": partial_labels.HillLoss,
+    "splc": partial_labels.SelfPacedCorrectionLoss,
+    "llr": partial_labels.LargeLossRejectionLoss,
     "dice1": dice.DiceLoss,
     "dice2": dice.BatchDiceLoss,
     "ranking": pairs.RankingLoss,
@@ -39,6 +52,9 @@ LOSSES: dict[str, type[Loss]] = {
     "zlpr": zlpr.ZLPRLoss,
     "soft_zlpr": zlpr.SoftZLPRLoss,
     "zlpr_rdrop": zlpr.ZLPRRDropLoss,
+    "two_way": two_way.TwoWayLoss,
+    "atl": adaptive_threshold.AdaptiveThresholdLoss,
+    "ncrl": adaptive_threshold.NoneClassRankingLoss,
     "soft_f1": f1.SoftF1Loss,
     "sigmoid_f1": f1.SigmoidF1Loss,
     "sad_f1": f1.AnnealedF1Loss,

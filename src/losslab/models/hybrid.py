@@ -44,10 +44,8 @@ class Hybrid(TextModel):
         )
         return torch.cat([inputs["features"], words], dim=1)
 
-    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits: documents x labels."""
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The hidden layer: documents x hidden."""
         sizes = [self.projection.in_features, self.projection.out_features]
         features, words = embedded.split(sizes, dim=1)
-        hidden = F.gelu(self.projection(self.dropout(features)) + words)
-        logits: Tensor = self.head(self.dropout(hidden))
-        return logits
+        return F.gelu(self.projection(self.dropout(features)) + words)

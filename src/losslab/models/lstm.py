@@ -26,8 +26,8 @@ class LSTM(WordModel):
         directions = 2 if settings.bidirectional else 1
         self.head = nn.Linear(directions * settings.hidden_dim, num_labels)
 
-    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits, documents x labels; padding is neither read nor pooled."""
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The pooled states, documents x hidden; padding is neither read nor pooled."""
         lengths = inputs["attention_mask"].sum(dim=1).clamp_min(1).cpu()
         packed = pack_padded_sequence(
             self.dropout(embedded), lengths, batch_first=True, enforce_sorted=False
@@ -35,6 +35,4 @@ class LSTM(WordModel):
         hidden, _ = pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
         positions = torch.arange(hidden.shape[1], device=hidden.device)
         mask = positions < lengths.to(hidden.device).unsqueeze(1)
-        pooled = hidden.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(dim=1)
-        logits: Tensor = self.head(self.dropout(pooled))
-        return logits
+        return hidden.masked_fill(~mask.unsqueeze(-1), -torch.inf).amax(dim=1)

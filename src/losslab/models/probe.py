@@ -27,7 +27,11 @@ class Probe(TextModel):
         """The frozen embeddings: documents x dim."""
         return inputs["features"]
 
-    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The frozen embeddings as they are."""
+        return embedded
+
+    def label(self, represented: Tensor) -> Tensor:
         """Logits: documents x labels."""
-        logits: Tensor = self.layers(embedded)
+        logits: Tensor = self.layers(represented)
         return logits

@@ -20,19 +20,35 @@ logger = logging.getLogger(__name__)
 
 
 class TextModel(nn.Module):
-    """A model in two steps, embed and classify, so that regularizers can perturb embeddings.
+    """A model in three steps, so that regularizers can perturb embeddings and compare documents.
+
+    ``embed`` makes input embeddings, ``represent`` a vector of each document, ``label`` its logits.
+
+    Those with a ``head`` and ``dropout`` before it need no ``label`` of their own.
 
     ``inputs`` are ``features`` (documents x dim), beside them ``word_ids``, ``word_weights`` and
     ``word_offsets`` for a hybrid; or ``input_ids`` and ``attention_mask`` (documents x tokens).
     """
 
+    head: nn.Module
+    dropout: nn.Module
+
     def embed(self, **inputs: Tensor) -> Tensor:
         """Input embeddings."""
         raise NotImplementedError
 
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """What the head reads of each document: documents x dim."""
+        raise NotImplementedError
+
+    def label(self, represented: Tensor) -> Tensor:
+        """Logits: documents x labels."""
+        logits: Tensor = self.head(self.dropout(represented))
+        return logits
+
     def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
         """Logits from embeddings: documents x labels."""
-        raise NotImplementedError
+        return self.label(self.represent(embedded, **inputs))
 
     def forward(self, **inputs: Tensor) -> Tensor:
         """Logits: documents x labels."""
@@ -44,6 +60,31 @@ class TextModel(nn.Module):
             "%s has no layers to checkpoint: gradient_checkpointing has no effect",
             type(self).__name__,
         )
+
+
+class ThresholdModel(TextModel):
+    """A model whose last logit is a threshold of each document: the margins of the others above it."""
+
+    def __init__(self, model: TextModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def embed(self, **inputs: Tensor) -> Tensor:
+        """The model's."""
+        return self.model.embed(**inputs)
+
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The model's."""
+        return self.model.represent(embedded, **inputs)
+
+    def label(self, represented: Tensor) -> Tensor:
+        """``z - t``: documents x labels."""
+        logits = self.model.label(represented)
+        return logits[:, :-1] - logits[:, -1:]
+
+    def enable_gradient_checkpointing(self) -> None:
+        """The model's."""
+        self.model.enable_gradient_checkpointing()
 
 
 class WordModel(TextModel):

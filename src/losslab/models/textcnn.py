@@ -21,8 +21,8 @@ class TextCNN(WordModel):
         self.dropout = nn.Dropout(settings.dropout)
         self.head = nn.Linear(settings.filters * len(settings.kernel_sizes), num_labels)
 
-    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits, documents x labels; a window starts at a word and may end in padding."""
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The pooled filters, documents x all filters; a window starts at a word, may end in padding."""
         mask = inputs["attention_mask"]
         positions = torch.arange(mask.shape[1], device=mask.device)
         starts = (positions < mask.sum(dim=1, keepdim=True).clamp_min(1)).unsqueeze(1)
@@ -31,6 +31,4 @@ class TextCNN(WordModel):
             F.relu(convolution(F.pad(words, (0, size - 1)))).masked_fill(~starts, 0)
             for size, convolution in zip(self.kernel_sizes, self.convolutions, strict=True)
         ]
-        pooled = torch.cat([activation.amax(dim=2) for activation in activations], dim=1)
-        logits: Tensor = self.head(self.dropout(pooled))
-        return logits
+        return torch.cat([activation.amax(dim=2) for activation in activations], dim=1)

@@ -26,12 +26,11 @@ class Transformer(TextModel):
         embedded: Tensor = self.backbone.get_input_embeddings()(inputs["input_ids"])
         return embedded
 
-    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits: documents x labels."""
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The pooled last hidden state: documents x hidden."""
         mask = inputs["attention_mask"]
         hidden = self.backbone(inputs_embeds=embedded, attention_mask=mask).last_hidden_state
-        logits: Tensor = self.head(self.dropout(pool(hidden, mask, self.pooling)))
-        return logits
+        return pool(hidden, mask, self.pooling)
 
     def enable_gradient_checkpointing(self) -> None:
         """Recompute activations in the backward pass instead of keeping them."""

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from losslab.parameters.base import MAX_COUNT, Count, NonNegative, Positive, Settings
 from losslab.parameters.features import TfidfSettings
@@ -105,6 +105,10 @@ class RegularizerSettings(Settings):
     rdrop: NonNegative = Field(description="weight of R-Drop")
     adversarial: NonNegative = Field(description="weight of virtual adversarial training")
     adversarial_epsilon: Positive = Field(description="norm of the perturbation")
+    mulsupcon: NonNegative = Field(
+        description="weight of multi-label contrast; not for frozen embeddings"
+    )
+    mulsupcon_temperature: Positive = Field(description="temperature of its similarities")
 
 
 class TrainingSettings(Settings):
@@ -162,6 +166,15 @@ class Recipe(Settings):
     name: str
     model: Model
     training: TrainingSettings
+
+    @model_validator(mode="after")
+    def _contrast_has_something_to_train(self) -> "Recipe":
+        if self.training.regularizers.mulsupcon and isinstance(self.model, ProbeSettings):
+            raise ValueError(
+                "training.regularizers.mulsupcon moves documents, whose embeddings a probe leaves as "
+                "they are: set it to 0, or take a recipe that trains them"
+            )
+        return self
 
 
 def _check_overrides(overrides: dict[str, Any]) -> dict[str, Any]:

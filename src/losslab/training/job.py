@@ -16,7 +16,7 @@ from losslab.evaluation import judge_epoch, trivial_metrics
 from losslab.evaluation.decision_rules import NATURAL_THRESHOLD
 from losslab.features.inputs import Arrays
 from losslab.losses import LOSSES, LabelStatistics, Loss, build_loss
-from losslab.models.text_model import build_model
+from losslab.models.text_model import ThresholdModel, build_model
 from losslab.parameters.evaluation import ValidationRule
 from losslab.parameters.losses import LossSettings
 from losslab.parameters.training import Recipe, SelectBy
@@ -140,11 +140,14 @@ def load_network(
 
 
 def build_network(job: TrainingJob, features: Arrays, groups: Any = None) -> ModelWithLoss:
-    """The recipe's model and the loss, fresh."""
+    """The recipe's model and the loss, fresh; a loss may ask for a threshold of each document."""
+    loss = LOSSES[job.loss.name]
+    labels = len(job.frequencies) + loss.threshold_logit
+    model = build_model(job.recipe.model, features, num_labels=labels)
     return ModelWithLoss(
-        build_model(job.recipe.model, features, num_labels=len(job.frequencies)),
+        ThresholdModel(model) if loss.threshold_logit else model,
         _build_loss(job, groups),
-        needs_second_pass="second_logits" in LOSSES[job.loss.name].needs,
+        needs_second_pass="second_logits" in loss.needs,
         regularizers=job.recipe.training.regularizers,
         threads=job.recipe.training.threads,
     )

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from losslab.features.inputs import Embeddings, Tokens, default_device, inputs_of, scoring_batches
 from losslab.losses.base import Loss
+from losslab.losses.contrast import supervised_contrast
 from losslab.models.text_model import TextModel
 from losslab.parameters import ModelSettings, RegularizerSettings
 from losslab.training.distributed import cpu_threads, gather_rows
@@ -21,9 +22,10 @@ class ModelWithLoss(nn.Module):
 
     Inference takes ``threads`` CPU threads, None for all: results may differ in the last bit.
 
-    In training mode regularizers are added: R-Drop (two dropout passes should agree) and virtual
-    adversarial training (logits should not change under the worst small perturbation). With DDP,
-    each rank's loss sees the rows of all ranks.
+    In training mode regularizers are added: R-Drop (two dropout passes should agree), virtual
+    adversarial training (logits should not change under the worst small perturbation) and multi-label
+    contrast (documents that share labels should be alike). With DDP, each rank's loss sees the rows of
+    all ranks.
     """
 
     def __init__(
@@ -54,28 +56,25 @@ class ModelWithLoss(nn.Module):
 
         ``total``: documents in the batch of all ranks, in training mode.
         """
-        logits = self.model(**inputs).float()
         if self.training:
-            return self._training_loss(logits, inputs, targets, context, total or len(logits))
+            return self._training_loss(inputs, targets, context, total or len(targets))
+        logits = self.model(**inputs).float()
         self.last_logits = logits.detach()
         with _full_precision(logits):
             value: Tensor = self.loss(logits, targets)
         return value
 
     def _training_loss(
-        self,
-        local: Tensor,
-        inputs: Inputs,
-        targets: Tensor,
-        context: Mapping[str, Any],
-        total: int,
+        self, inputs: Inputs, targets: Tensor, context: Mapping[str, Any], total: int
     ) -> Tensor:
         weights = self.regularizers
+        local, represented = self._first_pass(inputs)
         second = self.model(**inputs).float() if self.second_pass or weights.rdrop else None
         perturbed = self._perturb(local.detach(), inputs) if weights.adversarial else None
         logits, targets = gather_rows(local, total), gather_rows(targets, total)
         second = None if second is None else gather_rows(second, total)
         perturbed = None if perturbed is None else gather_rows(perturbed, total)
+        represented = None if represented is None else gather_rows(represented, total)
         gathered = {
             name: gather_rows(value, total) if isinstance(value, Tensor) else value
             for name, value in context.items()
@@ -91,7 +90,18 @@ class ModelWithLoss(nn.Module):
             if perturbed is not None:
                 divergence = self.loss.divergence(logits.detach(), perturbed).mean()
                 value = value + weights.adversarial * divergence
+            if represented is not None:
+                temperature = weights.mulsupcon_temperature
+                contrast = supervised_contrast(represented, targets, temperature=temperature)
+                value = value + weights.mulsupcon * contrast
         return value
+
+    def _first_pass(self, inputs: Inputs) -> tuple[Tensor, Tensor | None]:
+        """Logits, and the documents' vectors where a regularizer compares them."""
+        if not self.regularizers.mulsupcon:
+            return self.model(**inputs).float(), None
+        represented = self.model.represent(self.model.embed(**inputs), **inputs)
+        return self.model.label(represented).float(), represented.float()
 
     def _perturb(self, clean: Tensor, inputs: Inputs) -> Tensor:
         """Logits at the worst small perturbation of the embeddings (Miyato et al. 2018).
