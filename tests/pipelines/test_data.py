@@ -36,10 +36,36 @@ def split(documents, settings=SPLIT, min_label_frequency=1):
 def test_documents_are_split_and_encoded(documents):
     splits, notes = split(documents)
     assert set(splits["split"]) == {"train", "validation", "test"}
-    assert notes == {"dropped_labels": {}, "documents_undersampled": 0, "fold": None}
+    assert notes == {
+        "dropped_labels": {},
+        "documents_undersampled": 0,
+        "split_anew": False,
+        "fold": None,
+    }
     labels, matrix = nodes.encode_label_sets(splits, "multi")
     assert labels == ["x", "y", "z"]
     assert matrix.sum(axis=0).tolist() == [5, 3, 1]
+
+
+def test_labels_too_rare_for_every_split_are_warned_of_unless_splits_are_given(documents, caplog):
+    split(documents)
+    assert caplog.messages == [
+        "1 of 3 labels have fewer than 3 documents, such as 'z': not every split has them "
+        "(min_label_frequency=3 drops them)"
+    ]
+    caplog.clear()
+    split(documents.assign(split=["train", "validation", "test", *["train"] * 5]))
+    assert not caplog.messages
+
+
+def test_no_documents_at_all_are_told():
+    nothing = pd.DataFrame({"id": [], "text": [], "labels": [], "split": []})
+    with pytest.raises(CorpusError, match="no documents: a rule of the corpus excludes every row"):
+        nodes.split_documents(nothing, {"rejected": {}, "documents": 0}, 1.0, 1, SPLIT, None)
+    with pytest.raises(CorpusError, match=r"2 of 2 rows were rejected \(100.0%\): torn"):
+        nodes.split_documents(
+            nothing, {"rejected": {"torn": 2}, "documents": 0}, 1.0, 1, SPLIT, None
+        )
 
 
 def test_rare_labels_are_dropped_and_counted(documents):
@@ -96,7 +122,9 @@ def test_rows_are_kept_where_not_one_can_be_read(project, invoke):
     file.write_text(f"{header}\n98,Torn\n", encoding="utf-8")
     done = run_data(invoke)
     assert done.exit_code == 1
-    assert "expected at least one document, found none" in done.stderr
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("Error: "))
+    assert "1 of 1 rows were rejected (100.0%)" in told
+    assert told.endswith("rejected rows: data/02_intermediate/cwe/latest/rejected_rows.csv")
     kept = project / "data/02_intermediate/cwe/rejected_rows.csv"
     assert len(pd.read_csv(newest(kept))) == 1
 
