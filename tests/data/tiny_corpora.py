@@ -366,6 +366,11 @@ TINY: dict[str, Tiny] = {
             ("Tea-1-2", "It cools slowly.", ["Tea"], "train"),
         ],
     ),
+    "own": Tiny(
+        {"own.json": b'[{"text": "One", "labels": "a;b"},\n{"text": "Two", "labels": ["b"]}]'},
+        [("row-1", "One", ["a", "b"], None), ("row-2", "Two", ["b"], None)],
+        {"file": "own.json"},
+    ),
     "csv": Tiny(
         {"own.csv": utf8("text,labels", 'One,"a, b"', "Two,b")},
         [("row-2", "One", ["a", "b"], None), ("row-3", "Two", ["b"], None)],

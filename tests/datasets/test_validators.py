@@ -25,7 +25,6 @@ def test_sound_documents_pass_unchanged():
     ("table", "message"),
     [
         (documents().drop(columns="text"), "expected the columns"),
-        (documents().head(0), "at least one document"),
         (documents(id=["1", "1", "3"]), "1 documents with duplicate id, such as 1"),
         (documents(text=["one", " ", "three"]), "1 documents with empty text, such as 2"),
         (documents(split=["train", "dev", "test"]), "1 documents with split not in"),

@@ -62,19 +62,22 @@ class Corpus:
 
 
 def check_rejected(summary: Mapping[str, Any], *, limit: float, details: str) -> None:
-    """Raise CorpusError if more than ``limit`` (a share) of the rows were rejected.
+    """Raise CorpusError if more than ``limit`` (a share) of the rows were rejected, or all were.
 
     ``details`` is the dataset that lists them.
     """
     rejected = sum(summary["rejected"].values())
     rows = rejected + summary["documents"]
-    if rejected <= limit * rows:
+    if not rows:
+        raise CorpusError("no documents: a rule of the corpus excludes every row")
+    if rejected <= limit * rows and summary["documents"]:
         return
     common = Counter(summary["rejected"]).most_common(3)
     reasons = "; ".join(f"{reason} ({count})" for reason, count in common)
+    more = f", more than max_rejected ({limit:.1%}) allows" if rejected > limit * rows else ""
     error = CorpusError(
-        f"{rejected} of {rows} rows were rejected ({rejected / rows:.1%}), more than max_rejected "
-        f"({limit:.1%}) allows: {reasons}. Correct the raw files, or raise max_rejected"
+        f"{rejected} of {rows} rows were rejected ({rejected / rows:.1%}){more}: {reasons}. Correct "
+        "the raw files, or raise max_rejected"
     )
     error.details = details
     raise error

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,42 @@ def word_count(text: str) -> int:
     (2, 3)
     """
     return len(text.split()) if text.isascii() else len(WORD.findall(text))
+
+
+def describe_labels(label_sets: Sequence[Sequence[str]]) -> str:
+    """How many documents and labels there are, and the rarest label with its documents.
+
+    >>> describe_labels([["a", "b"], ["a"], []])
+    '3 documents, 2 labels, 1.0 per document, rarest: b (1)'
+    """
+    counts = Counter(label for labels in label_sets for label in labels)
+    documents = f"{len(label_sets):,} document{'s' * (len(label_sets) != 1)}"
+    if not counts:
+        return f"{documents}, no labels"
+    rarest, frequency = min(counts.items(), key=lambda each: (each[1], each[0]))
+    ties = sum(count == frequency for count in counts.values()) - 1
+    more = f" and {ties:,} more" if ties else ""
+    return (
+        f"{documents}, {len(counts):,} label{'s' * (len(counts) != 1)}, "
+        f"{counts.total() / len(label_sets):.1f} per document, "
+        f"rarest: {rarest[:60]}{more} ({frequency:,})"
+    )
+
+
+def describe_rare_labels(label_sets: Sequence[Sequence[str]]) -> str | None:
+    """Labels of fewer documents than there are splits to deal them to; None without any.
+
+    >>> describe_rare_labels([["a", "b"], ["a"], ["a"]])
+    "1 of 2 labels have fewer than 3 documents, such as 'b': not every split has them"
+    """
+    counts = Counter(label for labels in label_sets for label in labels)
+    rare = sorted(label for label, count in counts.items() if count < len(SPLITS))
+    if not rare:
+        return None
+    return (
+        f"{len(rare):,} of {len(counts):,} labels have fewer than {len(SPLITS)} documents, such as "
+        f"{rare[0][:60]!r}: not every split has them"
+    )
 
 
 def cardinality_bands(limits: Sequence[int]) -> dict[str, tuple[int, float]]:

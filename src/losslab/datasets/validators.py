@@ -9,13 +9,14 @@ from losslab.data.corpus import DOCUMENT_COLUMNS
 
 
 def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
-    """Validate documents: columns, unique ids, no empty text, at least one row."""
+    """Validate documents: columns, unique ids, no empty text.
+
+    There need not be any: the node that reads them tells why, when rejected rows have been saved.
+    """
     if list(documents.columns) != DOCUMENT_COLUMNS:
         raise ValueError(
             f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}"
         )
-    if documents.empty:
-        raise ValueError("expected at least one document, found none")
     _name_rows("duplicate id", documents, documents["id"].duplicated())
     _name_rows("empty text", documents, documents["text"].str.strip() == "")
     return documents

@@ -22,7 +22,7 @@ from losslab.data.readers.imdb import read_imdb
 from losslab.data.readers.movie_posters import read_movie_posters
 from losslab.data.readers.numbered_classes import read_ag_news, read_dbpedia, read_yelp
 from losslab.data.readers.one_hot import read_archive, read_toxic
-from losslab.data.readers.own import read_csv, read_jsonl
+from losslab.data.readers.own import read_own
 from losslab.data.readers.patents import read_cnipa, read_uspto
 from losslab.data.readers.pubmed import read_pubmed
 from losslab.data.readers.reuters import read_reuters
@@ -58,12 +58,13 @@ READERS: dict[str, Callable[..., Corpus]] = {
     "movie_posters": read_movie_posters,
     "squad": read_squad,
     "simulated": read_simulated,
-    "csv": read_csv,
-    "jsonl": read_jsonl,
+    "own": read_own,
+    "csv": read_own,
+    "jsonl": read_own,
 }
 
-FILE_READERS = ("csv", "jsonl")
-"""Readers of one's own file, whatever the dataset is called."""
+FILE_READERS = ("own", "csv", "jsonl")
+"""The reader of one's own file, under three names, whatever the dataset is called."""
 
 PACKAGED: dict[str, Callable[[], Path]] = {
     "cwe": packaged_folder,

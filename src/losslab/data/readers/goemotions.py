@@ -20,7 +20,7 @@ from losslab.data.readers.collector import (
     RowFault,
     SourceLocation,
 )
-from losslab.data.readers.own import one_hot
+from losslab.data.readers.label_cells import one_hot
 from losslab.data.readers.raw_text import csv_records, lines, names, require_file
 from losslab.errors import CorpusError
 

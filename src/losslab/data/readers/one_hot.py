@@ -6,7 +6,7 @@ from typing import Literal
 
 from losslab.data.corpus import Corpus
 from losslab.data.readers.collector import Collector, Document, SourceLocation, join_parts
-from losslab.data.readers.own import one_hot
+from losslab.data.readers.label_cells import one_hot
 from losslab.data.readers.raw_text import csv_records, glob_first
 
 TOXIC = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")

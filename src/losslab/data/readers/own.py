@@ -1,11 +1,11 @@
-"""User data: a CSV with a header, or JSON lines.
+"""User data: CSV, JSON lines, JSON or Parquet, or a folder of texts.
 
-Labels are a JSON list or a separated list in one column, or one-hot in one column each.
+Labels are a list or a separated list in one column, or one-hot in one column each.
 """
 
-import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -21,25 +21,28 @@ from losslab.data.readers.collector import (
     SourceLocation,
     join_parts,
     str_field,
-    str_value,
 )
-from losslab.data.readers.raw_text import csv_records, json_lines
+from losslab.data.readers.label_cells import (
+    ONE_HOT,
+    WHOLE,
+    flag,
+    is_list,
+    label_warnings,
+    one_hot,
+    split_labels,
+)
+from losslab.data.readers.raw_text import require_columns
+from losslab.data.readers.sniffing import NAMED, character_name, labels_recur, sniff_separator
+from losslab.data.readers.tables import AUTO, TEXT_FOLDER, FileOptions, Format, open_table
 from losslab.errors import CorpusError
 
-ONE_HOT = {
-    "1": True,
-    "1.0": True,
-    "true": True,
-    "0": False,
-    "0.0": False,
-    "false": False,
-    "": False,
-}
-
-OTHER_SEPARATORS = ("|", ";")
+EVERY = "*"
+"""Stands for all one-hot columns."""
+SNIFFED_ROWS = 10_000
+"""Rows by which columns and separator are told."""
 logger = logging.getLogger(__name__)
 Columns = str | Annotated[list[str], Field(min_length=1)]
-Separator = Annotated[str, Field(min_length=1)]
+Character = Annotated[str, Field(min_length=1)]
 
 
 class Layout(NamedTuple):
@@ -53,70 +56,66 @@ class Layout(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """Every column that is read."""
+        """Every column that is read and has been named."""
         single = [name for name in (self.split, self.id) if name is not None]
-        return [*_listed(self.text), *_listed(self.labels), *single]
+        labels = [] if self.labels == EVERY else _listed(self.labels)
+        return [*_listed(self.text), *labels, *single]
+
+    def among(self, columns: Sequence[str]) -> "Layout":
+        """With ``a|b`` as two columns, unless one is called so."""
+        text, labels = (_named(each, columns) for each in (self.text, self.labels))
+        return self._replace(text=text, labels=labels)
+
+    def fits(self, header: list[str]) -> bool:
+        """Whether a header has every column once."""
+        return all(header.count(name) == 1 for name in self.among(header).columns)
 
 
-def read_csv(
+def read_own(
     folder: Path,
     *,
     file: str,
     text: Columns = "text",
     labels: Columns = "labels",
-    separator: Separator = ",",
+    separator: Character = AUTO,
     split: str | None = None,
     id: str | None = None,  # noqa: A002 - the name of the option
+    format: Format = AUTO,  # noqa: A002 - the name of the option
+    delimiter: Character = AUTO,
+    encoding: Character = AUTO,
 ) -> Corpus:
-    """Read a CSV with a header, UTF-8 with or without a byte order mark.
+    """Read a file of one's own: what ``auto`` stands for is read off the file, and told.
 
     Args:
         folder: searched first for a relative ``file``, before the working directory.
-        file: name or path of the file.
-        text: the column of the text, or several, joined by line breaks.
-        labels: one column with a JSON list or a separated list, or several one-hot columns of
-            0 and 1; an empty cell is 0.
-        separator: between the labels of a separated list.
+        file: name or path of the file, or of a folder with a text in each file: labels are the
+            names of their folders, below folders train, validation and test if there are such.
+        text: the column of the text, or several (a list, or ``a|b``), joined by line breaks.
+        labels: one column with a JSON or Python list or a separated list, or several one-hot
+            columns of 0 and 1 (a list, or ``a|b``); ``*``: all that hold 0 and 1. An empty cell is
+            no label, or 0.
+        separator: between the labels of a separated list; ``none``: a cell is one label. As for
+            ``delimiter``, names do: comma, semicolon, bar, tab, space, newline.
         split: the column of train, validation or test; empty: assigned later.
         id: the column of document ids; default: ``row-<line>``.
+        format: csv, jsonl, json, parquet or folder.
+        delimiter: between the fields of CSV.
+        encoding: of text; one with a byte order mark needs none.
     """
-    layout = Layout(text, labels, separator, split, id)
+    wanted = Layout(text, labels, NAMED.get(separator, separator), split, id)
     path = _resolve(folder, file)
-    return _collect(folder, path, csv_records(path, layout.columns), layout)
-
-
-def read_jsonl(
-    folder: Path,
-    *,
-    file: str,
-    text: Columns = "text",
-    labels: Columns = "labels",
-    separator: Separator = ",",
-    split: str | None = None,
-    id: str | None = None,  # noqa: A002 - the name of the option
-) -> Corpus:
-    """Read JSON lines; the options are those of ``read_csv``."""
-    layout = Layout(text, labels, separator, split, id)
-    path = _resolve(folder, file)
-    return _collect(folder, path, json_lines(path), layout)
-
-
-def split_labels(cell: Any, separator: str) -> list[str]:
-    """The labels of a cell: a list, a JSON list, or a separated list; empty ones are dropped.
-
-    >>> split_labels('["a, b", "c"]', ","), split_labels("a, b,", ",")
-    (['a, b', 'c'], ['a', 'b'])
-    """
-    if isinstance(cell, str) and cell.lstrip().startswith("["):
-        try:
-            cell = json.loads(cell)
-        except (ValueError, RecursionError):
-            raise RowFault("labels: expected a JSON list") from None
-    if isinstance(cell, str):
-        return [name for name in (part.strip() for part in cell.split(separator)) if name]
-    if not isinstance(cell, list):
-        raise RowFault(f"labels: expected a list or a string, found {str(cell)[:60]!r}")
-    return [str_value(name, "labels") for name in cell]
+    options = FileOptions(format, encoding, NAMED.get(delimiter, delimiter))
+    table = open_table(path, options, wanted.fits)
+    sample = list(islice(table.rows, SNIFFED_ROWS))
+    columns = _columns_of(sample) if table.columns is None else table.columns
+    if columns == TEXT_FOLDER:
+        wanted = wanted._replace(split=split or "split", id=id or "id")
+    layout = _settle(path, wanted.among(columns), columns, sample)
+    corpus = _collect(folder, path, chain(sample, table.rows), layout)
+    logger.info("%s: %s", path.name, ", ".join([*table.facts, *_describe(layout, sample)]))
+    for sentence in label_warnings(corpus.documents["labels"], layout.separator):
+        logger.warning("%s", sentence)
+    return corpus
 
 
 def _resolve(folder: Path, file: str) -> Path:
@@ -124,6 +123,72 @@ def _resolve(folder: Path, file: str) -> Path:
         if path.exists() or Path(file).is_absolute():
             return path
     raise CorpusError(f"{file} is neither in {folder} nor in {Path.cwd()}; give its path")
+
+
+def _named(option: Columns, columns: Sequence[str]) -> Columns:
+    if isinstance(option, str) and option not in columns and "|" in option:
+        return [name for name in (part.strip() for part in option.split("|")) if name]
+    return option
+
+
+def _columns_of(rows: Iterable[Row]) -> list[str]:
+    """Every field of rows that each have their own."""
+    return list(dict.fromkeys(name for row in _sound(rows) for name in row))
+
+
+def _sound(rows: Iterable[Row]) -> Iterator[Mapping[str, Any]]:
+    return (row for _, row in rows if isinstance(row, dict))
+
+
+def _settle(path: Path, layout: Layout, columns: list[str], sample: Sequence[Row]) -> Layout:
+    """The layout with every column and the separator known."""
+    if columns or any(True for _ in _sound(sample)):
+        require_columns(path, columns, layout.columns)
+    if layout.labels == EVERY and EVERY not in columns:
+        free = [name for name in columns if name and name not in layout.columns]
+        layout = layout._replace(labels=_one_hot_columns(path, free, sample))
+    if layout.separator == AUTO:
+        layout = layout._replace(separator=sniff_separator(_cells(layout, sample)))
+    return layout
+
+
+def _one_hot_columns(path: Path, columns: list[str], sample: Sequence[Row]) -> list[str]:
+    """Those that hold 0 and 1 alone, and a 1 or 0 at all."""
+    values = {name: {flag(row.get(name)) for row in _sound(sample)} for name in columns}
+    flags = {name for name, found in values.items() if found <= ONE_HOT.keys() and found != {""}}
+    if not flags:
+        shown = ", ".join(columns)[:500] or "none"
+        raise CorpusError(
+            f"{path}: corpus.labels=* finds no column of 0 and 1 among {shown}: name them, as in a|b"
+        )
+    return [name for name in columns if name in flags]
+
+
+def _cells(layout: Layout, sample: Sequence[Row]) -> list[str]:
+    """The separated lists among the labels."""
+    if not isinstance(layout.labels, str):
+        return []
+    cells = (row.get(layout.labels) for row in _sound(sample))
+    return [cell for cell in cells if isinstance(cell, str) and not is_list(cell)]
+
+
+def _describe(layout: Layout, sample: Sequence[Row]) -> list[str]:
+    """What was understood of text and labels."""
+    text = f"text: {' + '.join(_listed(layout.text))}"
+    if not isinstance(layout.labels, str):
+        return [text, f"labels: {len(layout.labels)} one-hot columns ({_shown(layout.labels)})"]
+    cells = _cells(layout, sample)
+    if not cells:
+        return [text, f"labels: lists in {layout.labels}"]
+    if layout.separator == WHOLE or not any(layout.separator in cell for cell in cells):
+        return [text, f"labels: one a cell in {layout.labels}"]
+    unsure = "" if labels_recur(cells, layout.separator) else " (or none: corpus.separator=none)"
+    name = character_name(layout.separator)
+    return [text, f"labels: {layout.labels}, separated by {name}{unsure}"]
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]}"
 
 
 def _collect(folder: Path, path: Path, rows: Iterable[Row], layout: Layout) -> Corpus:
@@ -140,37 +205,13 @@ def _collect(folder: Path, path: Path, rows: Iterable[Row], layout: Layout) -> C
     corpus = collector.corpus()
     if corpus.documents.empty and corpus.rejected.empty:
         raise CorpusError(f"{path} has no rows: expected a document on each")
-    _warn_of_separator(corpus, layout)
     return corpus
-
-
-def _warn_of_separator(corpus: Corpus, layout: Layout) -> None:
-    """Labels that all lack the separator, while many hold another one, were hardly separated."""
-    labels = {label for labels in corpus.documents["labels"] for label in labels}
-    for other in OTHER_SEPARATORS:
-        holding = sum(other in label for label in labels)
-        if other != layout.separator and holding > len(labels) / 2:
-            logger.warning(
-                "%d of %d labels contain '%s': corpus.separator='%s'?",
-                holding,
-                len(labels),
-                other,
-                other,
-            )
 
 
 def _labels(record: Mapping[str, Any], layout: Layout) -> list[str]:
     if isinstance(layout.labels, str):
         return split_labels(record[layout.labels], layout.separator)
     return [name for name in layout.labels if one_hot(record[name], name)]
-
-
-def one_hot(cell: Any, name: str) -> bool:
-    """Whether a one-hot cell is set."""
-    value = ONE_HOT.get(str(cell).strip().lower())
-    if value is None:
-        raise RowFault(f"column '{name}': expected 0 or 1, found {str(cell)[:60]!r}")
-    return value
 
 
 def _split(record: Mapping[str, Any], layout: Layout) -> str | None:

@@ -9,6 +9,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,10 @@ from losslab.data.readers.collector import Row, RowFault, SourceLocation, text_f
 from losslab.errors import CorpusError
 
 FIELD_LIMIT = 2**31 - 1
-UNREADABLE = (OSError, EOFError, zlib.error)
+WIDE = ("utf-16", "utf-32")
+EXCEL_HINT = re.compile("sep=(.)")
+"""The first line of a CSV that names its delimiter."""
+UNREADABLE = (OSError, EOFError, zlib.error, UnicodeError)
 
 
 def require_file(path: Path) -> Path:
@@ -112,19 +116,39 @@ def csv_records(
     path: Path, columns: Sequence[str], encoding: str = "utf-8", *, delimiter: str = ","
 ) -> Iterator[Row]:
     """CSV rows as dicts; the header must have each of ``columns`` once."""
+    header, rows = csv_table(path, encoding, delimiter=delimiter)
+    require_columns(path, header, columns)
+    yield from rows
+
+
+def csv_table(
+    path: Path, encoding: str = "utf-8", *, delimiter: str = ","
+) -> tuple[list[str], Iterator[Row]]:
+    """The header of a CSV, and its rows as dicts.
+
+    A first line such as ``sep=;``, as Excel reads and writes it, is no header.
+    """
     rows = csv_rows(require_file(path), encoding, delimiter=delimiter)
     _, header = next(rows, (None, []))
+    if not isinstance(header, RowFault) and EXCEL_HINT.fullmatch(delimiter.join(header)):
+        _, header = next(rows, (None, []))
     if isinstance(header, RowFault):
         raise CorpusError(f"{path}, line 1: expected a header, found a row with {header}")
     header = [name.strip() for name in header]
+    return header, (
+        (location, fields if isinstance(fields, RowFault) else _record(header, fields))
+        for location, fields in rows
+    )
+
+
+def require_columns(path: Path, header: Sequence[str], columns: Sequence[str]) -> None:
+    """Raise CorpusError unless the header has each of ``columns`` once."""
     for name in columns:
         if header.count(name) != 1:
             raise CorpusError(
                 f"{path}, line 1: expected one column '{name}', found {header.count(name)}: "
                 f"the columns are {', '.join(header)[:500] or 'none'}"
             )
-    for location, fields in rows:
-        yield location, fields if isinstance(fields, RowFault) else _record(header, fields)
 
 
 def _record(header: list[str], fields: list[str]) -> dict[str, str] | RowFault:
@@ -134,15 +158,15 @@ def _record(header: list[str], fields: list[str]) -> dict[str, str] | RowFault:
     return dict(zip(header, fields, strict=False))
 
 
-def json_lines(path: Path) -> Iterator[Row]:
+def json_lines(path: Path, encoding: str = "utf-8") -> Iterator[Row]:
     """JSON lines: one object per line."""
-    for location, line in lines(require_file(path)):
+    for location, line in lines(require_file(path), encoding):
         yield location, line if isinstance(line, RowFault) else _json_object(line)
 
 
-def json_document(path: Path) -> Any:
+def json_document(path: Path, encoding: str = "utf-8") -> Any:
     """The content of a JSON file."""
-    text = "".join(text_lines(require_file(path), "utf-8", newline="\n"))
+    text = "".join(text_lines(require_file(path), encoding, newline="\n"))
     fault = text_fault(text)
     if fault:
         raise CorpusError(f"{path}: expected JSON, found {fault}")
@@ -168,14 +192,23 @@ def text_chunks(path: Path, encoding: str, size: int) -> Iterator[str]:
 @contextmanager
 def _opened(path: Path, encoding: str, newline: str) -> Iterator[TextIO]:
     """A text file after its byte order mark, decompressed if its name ends in ``.gz``."""
+    with opened_bytes(path) as file:
+        start = file.read(3)
+        if start[:2] in (b"\xff\xfe", b"\xfe\xff") and not encoding.startswith(WIDE):
+            raise CorpusError(
+                f"{path}, line 1: expected {encoding.upper()}, found UTF-16; convert the file"
+            )
+        if start != b"\xef\xbb\xbf":
+            file.seek(0)
+        yield io.TextIOWrapper(file, encoding, errors="surrogateescape", newline=newline)
+
+
+@contextmanager
+def opened_bytes(path: Path) -> Iterator[Any]:
+    """The bytes of a file, decompressed if its name ends in ``.gz``."""
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            start = file.read(3)
-            if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-                raise CorpusError(f"{path}, line 1: expected UTF-8, found UTF-16; convert the file")
-            if start != b"\xef\xbb\xbf":
-                file.seek(0)
-            yield io.TextIOWrapper(file, encoding, errors="surrogateescape", newline=newline)
+            yield file
     except UNREADABLE as error:
         raise CorpusError(f"{path}: expected a readable file, found {error}") from error
 

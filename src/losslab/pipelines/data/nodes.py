@@ -8,6 +8,7 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.data import (
+    SPLITS,
     assign_splits,
     check_rejected,
     drop_rare_labels,
@@ -15,7 +16,13 @@ from losslab.data import (
     label_space,
 )
 from losslab.data.corpus import check_one_label
-from losslab.data.corpus_summary import examine_splits, summary_lines, tabulate_corpus
+from losslab.data.corpus_summary import (
+    describe_labels,
+    describe_rare_labels,
+    examine_splits,
+    summary_lines,
+    tabulate_corpus,
+)
 from losslab.data.download.raw_folder import is_sample
 from losslab.data.fingerprint import fingerprint_data
 from losslab.data.readers import READERS
@@ -38,7 +45,7 @@ def parse_corpus(
     logger.info(
         "%s: %s",
         dataset,
-        "; ".join([f"{len(corpus.documents):,} documents", *summary_lines(notes)]),
+        "; ".join([describe_labels(corpus.documents["labels"]), *summary_lines(notes)]),
     )
     return corpus.rejected, notes, corpus.documents
 
@@ -59,6 +66,9 @@ def split_documents(
     label_sets, dropped = drop_rare_labels(documents["labels"], min_label_frequency)
     kept = documents.assign(labels=label_sets) if dropped else documents
     splits = assign_splits(kept, **split.model_dump())
+    rare = describe_rare_labels(kept["labels"]) if documents["split"].isna().any() else None
+    if rare:
+        logger.warning("%s (min_label_frequency=%d drops them)", rare, len(SPLITS))
     if undersampling is not None:
         splits = undersample(splits, **undersampling.model_dump()).reset_index(drop=True)
     return splits, {
