@@ -5,12 +5,12 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.data import SPLITS
-from losslab.data.corpus import DOCUMENT_COLUMNS
+from losslab.data.corpus import DOCUMENT_COLUMNS, IMAGE_COLUMNS
 
 
 def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
     """Validate documents: columns, unique ids, no empty text, at least one row."""
-    if list(documents.columns) != DOCUMENT_COLUMNS:
+    if list(documents.columns) not in (DOCUMENT_COLUMNS, [*DOCUMENT_COLUMNS, *IMAGE_COLUMNS]):
         raise ValueError(
             f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}"
         )

@@ -43,19 +43,25 @@ Separator = Annotated[str, Field(min_length=1)]
 
 
 class Layout(NamedTuple):
-    """The columns of text, labels, split and id."""
+    """The columns of text or image, labels, split and id."""
 
     text: Columns
     labels: Columns
     separator: str
     split: str | None
     id: str | None
+    image: str | None
+
+    @property
+    def content(self) -> list[str]:
+        """The columns of what a document is."""
+        return _listed(self.text) if self.image is None else [self.image]
 
     @property
     def columns(self) -> list[str]:
         """Every column that is read."""
         single = [name for name in (self.split, self.id) if name is not None]
-        return [*_listed(self.text), *_listed(self.labels), *single]
+        return [*self.content, *_listed(self.labels), *single]
 
 
 def read_csv(
@@ -67,6 +73,7 @@ def read_csv(
     separator: Separator = ",",
     split: str | None = None,
     id: str | None = None,  # noqa: A002 - the name of the option
+    image: str | None = None,
 ) -> Corpus:
     """Read a CSV with a header, UTF-8 with or without a byte order mark.
 
@@ -79,8 +86,9 @@ def read_csv(
         separator: between the labels of a separated list.
         split: the column of train, validation or test; empty: assigned later.
         id: the column of document ids; default: ``row-<line>``.
+        image: the column of an image's path, relative to the file; ``text`` is not read then.
     """
-    layout = Layout(text, labels, separator, split, id)
+    layout = Layout(text, labels, separator, split, id, image)
     path = _resolve(folder, file)
     return _collect(folder, path, csv_records(path, layout.columns), layout)
 
@@ -94,9 +102,10 @@ def read_jsonl(
     separator: Separator = ",",
     split: str | None = None,
     id: str | None = None,  # noqa: A002 - the name of the option
+    image: str | None = None,
 ) -> Corpus:
     """Read JSON lines; the options are those of ``read_csv``."""
-    layout = Layout(text, labels, separator, split, id)
+    layout = Layout(text, labels, separator, split, id, image)
     path = _resolve(folder, file)
     return _collect(folder, path, json_lines(path), layout)
 
@@ -131,9 +140,10 @@ def _collect(folder: Path, path: Path, rows: Iterable[Row], layout: Layout) -> C
         for name in layout.columns:
             if name not in record:
                 raise RowFault(f"no field '{name}'")
-        text = join_parts(*(str_field(record, name) for name in _listed(layout.text)))
+        text = join_parts(*(str_field(record, name) for name in layout.content))
         name = f"row-{location.line}" if layout.id is None else str_field(record, layout.id)
-        return Document(name, text, _labels(record, layout), _split(record, layout))
+        image = None if layout.image is None else collector.image(path.parent, text)
+        return Document(name, text, _labels(record, layout), _split(record, layout), image)
 
     collector = Collector(folder)
     collector.gather(rows, document)
