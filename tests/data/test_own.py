@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from image_files import encoded, noise
 
 from losslab.data.readers.own import read_csv, read_jsonl
 from losslab.errors import CorpusError
@@ -132,3 +133,35 @@ def test_labels_that_hold_another_separator_are_warned_of(tmp_path, caplog):
     caplog.clear()
     read_csv(tmp_path, file="mine.csv", separator="|")
     assert not caplog.text
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / f"pictures/{name}.png").write_bytes(encoded(noise(seed=ord(name))))
+    (tmp_path / "outside.png").write_bytes(encoded(noise()))
+    return tmp_path / "pictures"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_images_by_path_from_the_file(kind, pictures):
+    paths = ["a.png", "../outside.png", "missing.png", "b.png"]
+    if kind == "csv":
+        write_csv(pictures, "".join(["picture,labels\n", *(f'{path},"x, y"\n' for path in paths)]))
+    else:
+        write_jsonl(pictures, *({"picture": path, "labels": ["x", "y"]} for path in paths))
+    read = {"csv": read_csv, "jsonl": read_jsonl}[kind]
+    corpus = read(pictures, file=f"own.{kind}", image="picture")
+    assert corpus.documents["image"].tolist() == corpus.documents["text"].tolist() == paths[::3]
+    assert labels_of(corpus) == [["x", "y"]] * 2
+    assert corpus.rejected["reason"].tolist() == [
+        "image '../outside.png' is outside the folder of the corpus",
+        "image file is missing",
+    ]
+
+
+def test_images_elsewhere_have_an_absolute_path(pictures, tmp_path):
+    write_csv(pictures, "picture,labels\na.png,x\n")
+    corpus = read_csv(tmp_path / "raw", file=str(pictures / "own.csv"), image="picture")
+    assert corpus.documents["image"].tolist() == [str(pictures / "a.png")]

@@ -15,7 +15,7 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP")
 """What is decoded. Others are refused: some of Pillow's decoders start other programs."""
 MAX_PIXELS = 50_000_000
 MAX_BYTES = 2**27
-UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError)
+UNREADABLE = (OSError, SyntaxError, ValueError, EOFError)
 """What Pillow raises at files that are damaged or no images."""
 SIXTEEN_BITS = 257  # 65,535 becomes 255
 warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # MAX_PIXELS is less, and checked
@@ -120,6 +120,8 @@ def _opened(content: bytes) -> Iterator[Image.Image]:
             yield image
     except ImageFault:
         raise
+    except Image.DecompressionBombError:  # more than Pillow opens at all
+        raise ImageFault(f"image is too large: allowed are {MAX_PIXELS:,} pixels") from None
     except UNREADABLE as error:
         known = type(error).__name__ != "UnidentifiedImageError"
         why = str(error).split("\n")[0][:100] if known else f"expected {', '.join(FORMATS)}"

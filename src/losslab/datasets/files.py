@@ -19,7 +19,7 @@ from losslab.supervision import SoftLabels, load_soft_labels, save_soft_labels
 
 if TYPE_CHECKING:
     from losslab.evaluation import Predictions
-    from losslab.features.images import ArrayBlocks
+    from losslab.features.pixels import ArrayBlocks
 
 
 class JSONDataset(Checked, json.JSONDataset):

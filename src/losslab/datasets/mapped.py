@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from losslab.features.images import ArrayBlocks
+    from losslab.features.pixels import ArrayBlocks
 
 DTYPES = {
     "U8": "u1",

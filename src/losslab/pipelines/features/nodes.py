@@ -54,11 +54,11 @@ def embed_images(
     documents: pd.DataFrame, raw_files: Path, encoder: FrozenImageEncoder | None
 ) -> dict[str, np.ndarray]:
     """Frozen embeddings of every image, however they are split; none if no model reads them."""
-    from losslab.features import images
+    from losslab.features import pixels
 
     if encoder is None:
         return {}
-    return {"embeddings": images.embed_images(raw_files, _image_files(documents), encoder)}
+    return {"embeddings": pixels.embed_images(raw_files, _image_files(documents), encoder)}
 
 
 def decode_images(
@@ -69,7 +69,7 @@ def decode_images(
     settings: FeatureSettings,
 ) -> dict[str, Any]:
     """Frozen embeddings, or the pixels of every image as ``ArrayBlocks``, once for all losses."""
-    from losslab.features.images import image_array
+    from losslab.features.pixels import image_array
 
     if embeddings:
         rows = pd.Index(documents["id"]).get_indexer(splits["id"])
