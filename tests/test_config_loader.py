@@ -216,6 +216,24 @@ def test_recipe_is_added_in_conf_alone(conf):
     assert recipe["training"] == {**base["training"], "epochs": 3}
 
 
+def test_dataset_may_name_its_recipe_and_the_command_line_comes_after(conf):
+    write(conf, datasets__tickets="reader: csv\ncorpus: {file: my.csv}\nrecipe: lstm\n")
+    assert loader("tickets", conf=conf)["parameters"]["recipe"]["name"] == "lstm"
+    assert loader("tickets", conf=conf).recipe_folder == "lstm"
+    assert loader("tickets", conf=conf, recipe="textcnn").recipe == "textcnn"
+    assert loader("cwe", conf=conf).recipe == "probe"
+
+
+def test_posters_are_images_and_their_titles_texts():
+    posters = loader("movie_posters")
+    assert (posters.recipe, posters.checked_parameters["modality"]) == ("image_probe", "image")
+    assert posters.embeddings_folder == "embeddings-efficientnet_lite0-160x112"
+    assert loader("movie_posters", recipe="cnn").embeddings_folder == "embeddings-none"
+    titles = loader("movie_posters", recipe="probe", corpus={"image": False})
+    assert titles.checked_parameters["modality"] == "text"
+    assert titles.dataset_folder == "movie_posters-image=False"
+
+
 SEARCH = ("max_documents", "max_words")
 
 

@@ -248,8 +248,8 @@ SOURCES: dict[str, Source] = {
             "log in and download "
             "https://www.kaggle.com/datasets/neha1703/movie-genre-from-its-poster",
             "put MovieGenre.csv and the folder SampleMoviePosters into {folder}",
-            "for more posters than these, download the addresses of the sheet's column Poster to "
-            "{folder}/SampleMoviePosters/<imdbId>.jpg",
+            "for posters that are missing, download the addresses of the sheet's column Poster into "
+            "SampleMoviePosters, named by imdbId, such as 114709.jpg",
         ),
         folder="SampleMoviePosters",
     ),
