@@ -34,7 +34,8 @@ def hash_arrays(arrays: Mapping[str, np.ndarray]) -> str:
     sha = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        sha.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8))  # no copy: may be mapped
+        contiguous = np.ascontiguousarray(array).reshape(-1)
+        sha.update(contiguous.view(np.uint8).data)  # no copy: it may be mapped
     return sha.hexdigest()[:12]
 
 

@@ -120,7 +120,9 @@ FROZEN: dict[type[ModelSettings], type[FrozenEncoder | FrozenImageEncoder]] = {
 def frozen_encoder(model: ModelSettings) -> FrozenEncoder | FrozenImageEncoder | None:
     """The encoder whose frozen embeddings a model reads; None of other models."""
     encoder = FROZEN.get(type(model))
-    return encoder and encoder(**{name: getattr(model, name) for name in encoder.model_fields})
+    if encoder is None:
+        return None
+    return encoder(**{name: getattr(model, name) for name in encoder.model_fields})
 
 
 class TransformerSettings(EncoderSettings):
