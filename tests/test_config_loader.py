@@ -94,17 +94,17 @@ def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
     said = settings_of(dataset)
     for name, sweep in said.pop("sweeps", {}).items():
         assert at(parameters(dataset, sweep=name), ("sweep", "title")) == sweep["title"]
-    loaded = {
-        name: parameters(dataset, recipe=name) for name in ("probe", *said.get("recipes", ()))
-    }
+    first = said.pop("recipe", "probe")
+    assert loader(dataset).recipe == first
+    loaded = {name: parameters(dataset, recipe=name) for name in (first, *said.get("recipes", ()))}
     for path, value in leaves(said):
         if path[0] == "recipes":
             found = at(loaded[path[1]], ("recipe", *path[2:]))
         elif path[0].removesuffix("_loss") in LOSSES:
-            found = at(loaded["probe"], (path[0], "options", *path[1:]))
+            found = at(loaded[first], (path[0], "options", *path[1:]))
         else:
-            found = at(loaded["probe"], path)
-        assert found == value, path
+            found = at(loaded[first], path)
+        assert (list(found) if isinstance(found, tuple) else found) == value, path
 
 
 @pytest.mark.parametrize(

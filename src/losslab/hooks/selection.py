@@ -26,12 +26,13 @@ class PipelineSelection:
         if parameters["modality"] == "image" and parameters["losses"] is None:
             words = [name for name, loss in LOSSES.items() if loss.reads_words]
             logger.info("left out, since images have no words: %s, baselines", ", ".join(words))
-        pipelines.update(
-            create_registry(
-                parameters["task"],
-                parameters["losses"],
-                parameters["baselines"],
-                soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
-                modality=parameters["modality"],
-            )
+        registry = create_registry(
+            parameters["task"],
+            parameters["losses"],
+            parameters["baselines"],
+            soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
+            modality=parameters["modality"],
         )
+        for name in set(pipelines) - set(registry):
+            del pipelines[name]  # it reads words
+        pipelines.update(registry)
