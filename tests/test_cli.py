@@ -151,6 +151,7 @@ def test_help_shows_choices_and_no_runner_that_is_refused(invoke, command):
 
 
 RECIPES = ["probe", "hybrid", "textcnn", "lstm", "minilm", "bert", "roberta"]
+RECIPES += ["image_probe", "cnn"]
 SHOWN = {
     "--dataset": ["cwe", "reuters", "trec", "own"],
     "--recipe": RECIPES,

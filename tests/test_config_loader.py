@@ -94,17 +94,17 @@ def test_what_a_datasets_file_says_is_what_a_run_gets(dataset):
     said = settings_of(dataset)
     for name, sweep in said.pop("sweeps", {}).items():
         assert at(parameters(dataset, sweep=name), ("sweep", "title")) == sweep["title"]
-    loaded = {
-        name: parameters(dataset, recipe=name) for name in ("probe", *said.get("recipes", ()))
-    }
+    first = said.pop("recipe", "probe")
+    assert loader(dataset).recipe == first
+    loaded = {name: parameters(dataset, recipe=name) for name in (first, *said.get("recipes", ()))}
     for path, value in leaves(said):
         if path[0] == "recipes":
             found = at(loaded[path[1]], ("recipe", *path[2:]))
         elif path[0].removesuffix("_loss") in LOSSES:
-            found = at(loaded["probe"], (path[0], "options", *path[1:]))
+            found = at(loaded[first], (path[0], "options", *path[1:]))
         else:
-            found = at(loaded["probe"], path)
-        assert found == value, path
+            found = at(loaded[first], path)
+        assert (list(found) if isinstance(found, tuple) else found) == value, path
 
 
 @pytest.mark.parametrize(
@@ -214,6 +214,24 @@ def test_recipe_is_added_in_conf_alone(conf):
     assert recipe["name"] == "long"
     assert recipe["model"] == {**base["model"], "max_length": 512}
     assert recipe["training"] == {**base["training"], "epochs": 3}
+
+
+def test_dataset_may_name_its_recipe_and_the_command_line_comes_after(conf):
+    write(conf, datasets__tickets="reader: csv\ncorpus: {file: my.csv}\nrecipe: lstm\n")
+    assert loader("tickets", conf=conf)["parameters"]["recipe"]["name"] == "lstm"
+    assert loader("tickets", conf=conf).recipe_folder == "lstm"
+    assert loader("tickets", conf=conf, recipe="textcnn").recipe == "textcnn"
+    assert loader("cwe", conf=conf).recipe == "probe"
+
+
+def test_posters_are_images_and_their_titles_texts():
+    posters = loader("movie_posters")
+    assert (posters.recipe, posters.checked_parameters["modality"]) == ("image_probe", "image")
+    assert posters.embeddings_folder == "embeddings-efficientnet_lite0-160x112"
+    assert loader("movie_posters", recipe="cnn").embeddings_folder == "embeddings-none"
+    titles = loader("movie_posters", recipe="probe", corpus={"image": False})
+    assert titles.checked_parameters["modality"] == "text"
+    assert titles.dataset_folder == "movie_posters-image=False"
 
 
 SEARCH = ("max_documents", "max_words")

@@ -134,7 +134,9 @@ SHARED = {"draw_search": "search", "tabulate_points": "search"}
 def nodes_by_stage():
     """Names of nodes, without their namespaces, by the pipeline folder their function is from."""
     names = {stage: set() for stage in STAGES}
-    pipelines = [*create_registry("multi").values(), *create_registry("single").values()]
+    registries = (create_registry(task) for task in ("multi", "single"))
+    images = create_registry("multi", modality="image").values()
+    pipelines = [*(p for registry in registries for p in registry.values()), *images]
     for node in {node for pipeline in pipelines for node in pipeline.nodes}:
         function = node.func.func if isinstance(node.func, partial) else node.func
         name = node.name.rpartition(".")[2]

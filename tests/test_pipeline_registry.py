@@ -135,6 +135,21 @@ def test_default_pipeline_trains_every_loss_that_fits_and_reports(pipelines, tas
     assert ("ce_loss.train" in names) == (task == "single")
 
 
+def test_pipelines_of_images_read_no_words(task):
+    pipelines = create_registry(task, modality="image")
+    datasets = set().union(*(pipeline.datasets() for pipeline in pipelines.values()))
+    assert not {"word_counts", "vocabulary", "tokenizer", "tfidf"} & datasets
+    words = {name for name, loss in LOSSES.items() if loss.reads_words}
+    of_texts = create_registry(task)
+    gone = {namespace(name) for name in words} | {namespace(name) for name in BASELINES}
+    assert set(of_texts) - set(pipelines) == gone
+    for name in words:  # what each of them reads is what images have not
+        assert {"word_counts", "vocabulary"} & of_texts[namespace(name)].datasets()
+    free = {name for name in pipelines["__default__"].inputs() if not name.startswith("params:")}
+    texts = {name for name in of_texts["__default__"].inputs() if not name.startswith("params:")}
+    assert free == texts
+
+
 def test_report_is_on_the_chosen_losses():
     pipelines = create_registry("multi", ["bce", "db"])
     names = short_names(pipelines["__default__"])

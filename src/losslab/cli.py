@@ -623,10 +623,14 @@ def _resolve_names(options: dict[str, Any]) -> None:
         parameters["losses"],
         parameters["baselines"],
         soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
+        modality=parameters["modality"],
     )
     chosen = options["pipelines"] or ["__default__"]
-    _check("pipeline", chosen, registry)
+    _check("pipeline", chosen, {*registry, *map(namespace, METHODS)})
     _check_losses(chosen, task, parameters["losses"])
+    for name in chosen:
+        if name not in registry:
+            raise click.ClickException(f"{name} reads words, and the documents are images")
     pipeline = sum((registry[name] for name in chosen), Pipeline([]))
     nodes = pipeline.nodes
     spaces = {part for node in nodes for part in _namespaces(node.namespace or "")}

@@ -76,8 +76,9 @@ class LosslabConfigLoader(OmegaConfigLoader):
 
     @property
     def recipe(self) -> str:
-        """The chosen recipe: ``--recipe``, else the one of ``globals.yml``."""
-        return str(self._choice("recipe"))
+        """The chosen recipe: ``--recipe``, else that of the dataset's file, else of ``globals.yml``."""
+        own = self._dataset_layer.get("recipe") if self.dataset in self.datasets else None
+        return str((self.runtime_params or {}).get("recipe") or own or self._choice("recipe"))
 
     @property
     def datasets(self) -> list[str]:
@@ -172,9 +173,9 @@ class LosslabConfigLoader(OmegaConfigLoader):
             hint = f"; a dataset is a file conf/{DATASETS}/<name>.yml"
             raise ParameterError(did_you_mean("dataset", self.dataset, self.datasets) + hint)
         self._check_dataset_name()
-        layers: list[Any] = [self._folder(self.base_env), OmegaConf.load(self._dataset_file())]
-        for layer in layers:
-            self._refuse_choices(layer)
+        layers: list[Any] = [self._folder(self.base_env), self._dataset_layer]
+        self._refuse_choices(layers[0])
+        self._refuse_choices(layers[1], "dataset")
         return _merge(*layers, {"dataset": self.dataset, "recipe": self.recipe})
 
     def _register_resolvers(self) -> None:
@@ -190,12 +191,14 @@ class LosslabConfigLoader(OmegaConfigLoader):
         )
         return values
 
-    def _dataset_file(self) -> Path:
-        return Path(self.conf_source, DATASETS, f"{self.dataset}.yml")
+    @cached_property
+    def _dataset_layer(self) -> Any:
+        """The dataset's file; it may name a recipe, where that of ``globals.yml`` does not fit."""
+        return OmegaConf.load(Path(self.conf_source, DATASETS, f"{self.dataset}.yml"))
 
-    def _refuse_choices(self, layer: Mapping[str, Any]) -> None:
+    def _refuse_choices(self, layer: Mapping[str, Any], *names: str) -> None:
         """``dataset`` and ``recipe`` decide on folders, too, and stand in ``globals.yml``."""
-        for name in ("dataset", "recipe"):
+        for name in names or ("dataset", "recipe"):
             if name in layer:
                 raise ParameterError(
                     f"'{name}' stands in a parameters file; set it in globals.yml or by --{name}"

@@ -6,6 +6,7 @@ from functools import cache
 from kedro.pipeline import Pipeline
 
 from losslab.baselines import BASELINES
+from losslab.data.corpus import Modality
 from losslab.losses import LOSSES
 from losslab.parameters import baselines_for_task, losses_for_task, namespace
 from losslab.pipelines import (
@@ -34,6 +35,7 @@ def create_registry(
     baselines: Sequence[str] | None = None,
     *,
     soft_zlpr: str = "classic",
+    modality: Modality = "text",
 ) -> dict[str, Pipeline]:
     """The pipelines of a task, with a report on ``losses`` and ``baselines``, by default all that fit.
 
@@ -41,32 +43,41 @@ def create_registry(
 
     Args:
         soft_zlpr: what the targets of soft_zlpr are smoothed towards (``soft_labels.soft_zlpr``).
+        modality: what documents are. Of images there is no pipeline that reads words.
     """
-    beside = baselines_for_task(task) if baselines is None else baselines
-    chosen = tuple(losses or losses_for_task(task))
-    return dict(_registry(task, chosen, tuple(beside), soft_zlpr))
+    beside = baselines_for_task(task, modality) if baselines is None else baselines
+    chosen = tuple(losses or losses_for_task(task, modality))
+    return dict(_registry(task, chosen, tuple(beside), soft_zlpr, modality))
 
 
 @cache
 def _registry(
-    task: str, chosen: tuple[str, ...], beside: tuple[str, ...], soft_zlpr: str
+    task: str, chosen: tuple[str, ...], beside: tuple[str, ...], soft_zlpr: str, modality: Modality
 ) -> dict[str, Pipeline]:
-    upstream = _upstream()
-    by_baseline = {name: _baseline(name) for name in BASELINES}
+    words = modality == "text"
+    upstream = _upstream(modality)
+    fitting = [name for name, loss in LOSSES.items() if words or not loss.reads_words]
+    by_baseline = {name: _baseline(name) for name in BASELINES if words}
     baselines = sum((by_baseline[name] for name in beside), Pipeline([]))
-    soft_targets = {name: make() for name, make in supervision.SOFT_TARGETS.items()}
+    soft_targets = {
+        name: make() for name, make in supervision.SOFT_TARGETS.items() if name in fitting
+    }
     soft_targets["soft_zlpr"] = supervision.SOFT_ZLPR_TARGETS[soft_zlpr]()
     by_loss = {
-        name: upstream + _loss(name, task) + soft_targets.get(name, Pipeline([])) for name in LOSSES
+        name: upstream + _loss(name, task) + soft_targets.get(name, Pipeline([]))
+        for name in fitting
     }
     every = sum((by_loss[name] for name in chosen), upstream)
-    report = reporting.create_pipeline([*chosen, *beside])
+    report = reporting.create_pipeline([*chosen, *beside], modality)
+    tfidf = features.create_tfidf() if words else Pipeline([])
     return {
         "data": data.create_pipeline(),
-        "features": data.create_pipeline() + features.create_pipeline() + features.create_tfidf(),
+        "features": data.create_pipeline() + features.create_pipeline(modality) + tfidf,
         "supervision": sum(soft_targets.values(), upstream),
         "training": _up_to("training", every),
-        "distillation": sum((_taught(name, task) for name in distillation.TEACHERS), upstream),
+        "distillation": sum(
+            (_taught(name, task) for name in distillation.TEACHERS if name in fitting), upstream
+        ),
         "evaluation": _up_to("evaluation", every),
         **{namespace(name): pipeline for name, pipeline in by_loss.items()},
         **{namespace(name): pipeline for name, pipeline in by_baseline.items()},
@@ -84,9 +95,10 @@ def _registry(
     }
 
 
-def _upstream() -> Pipeline:
+def _upstream(modality: Modality) -> Pipeline:
     """What every loss needs: documents, features, label statistics."""
-    return data.create_pipeline() + features.create_pipeline() + supervision.create_pipeline()
+    read = data.create_pipeline() + features.create_pipeline(modality)
+    return read + supervision.create_pipeline()
 
 
 def _loss(loss: str, task: str) -> Pipeline:

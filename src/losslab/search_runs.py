@@ -57,7 +57,9 @@ class SearchRun:
         """The search with what the command line sets; raise ParameterError at a mistake."""
         given = options["params"]
         parameters = check(given)
-        losses = list(parameters["losses"] or losses_for_task(parameters["task"]))
+        losses = list(
+            parameters["losses"] or losses_for_task(parameters["task"], parameters["modality"])
+        )
         return cls(given, parameters, losses, check, project, options)
 
     def prepare_studies(self, *, fresh: bool) -> None:
@@ -125,6 +127,7 @@ class SearchRun:
             self.parameters["task"],
             self.losses,
             soft_zlpr=self.parameters["soft_labels"]["soft_zlpr"],
+            modality=self.parameters["modality"],
         )[NAME]
         searches = pipeline.only_nodes(*self._nodes())
         return sorted(searches.inputs() & pipeline.all_outputs())

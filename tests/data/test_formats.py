@@ -266,8 +266,10 @@ def test_posters_sheet_in_latin_1(tmp_path):
     sheet.write_bytes(
         sheet.read_text(encoding="utf-8-sig").replace("Dice", "Dés").encode("latin-1")
     )
-    assert documents("movie_posters", folder, encoding="latin-1")["text"][1] == "Dés (1902)"
-    assert len(documents("movie_posters", folder)) == 1
+    titles = {"image": False}
+    read = documents("movie_posters", folder, encoding="latin-1", **titles)
+    assert read["text"][1] == "Dés (1902)"
+    assert len(documents("movie_posters", folder, **titles)) == 1
 
 
 def test_sentences_of_a_paragraph_that_is_no_object_are_rejected(tmp_path):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from image_files import encoded, noise
 
 from losslab.data.readers.own import read_own
 from losslab.data.readers.sniffing import DELIMITERS, SEPARATORS
@@ -334,3 +335,34 @@ def test_every_way_of_writing_a_csv_gives_its_rows(
     assert corpus.rejected.empty
     assert corpus.documents["text"].tolist() == [text for text, _ in rows]
     assert labels_of(corpus) == [names for _, names in rows]
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    (tmp_path / "pictures").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / f"pictures/{name}.png").write_bytes(encoded(noise(seed=ord(name))))
+    (tmp_path / "outside.png").write_bytes(encoded(noise()))
+    return tmp_path / "pictures"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_images_by_path_from_the_file(kind, pictures):
+    paths = ["a.png", "../outside.png", "missing.png", "b.png"]
+    if kind == "csv":
+        write_csv(pictures, "".join(["picture,labels\n", *(f'{path},"x, y"\n' for path in paths)]))
+    else:
+        write_jsonl(pictures, *({"picture": path, "labels": ["x", "y"]} for path in paths))
+    corpus = read_own(pictures, file=f"own.{kind}", image="picture")
+    assert corpus.documents["image"].tolist() == corpus.documents["text"].tolist() == paths[::3]
+    assert labels_of(corpus) == [["x", "y"]] * 2
+    assert corpus.rejected["reason"].tolist() == [
+        "image '../outside.png' is outside the folder of the corpus",
+        "image file is missing",
+    ]
+
+
+def test_images_elsewhere_have_an_absolute_path(pictures, tmp_path):
+    write_csv(pictures, "picture,labels\na.png,x\n")
+    corpus = read_own(tmp_path / "raw", file=str(pictures / "own.csv"), image="picture")
+    assert corpus.documents["image"].tolist() == [str(pictures / "a.png")]

@@ -72,7 +72,7 @@ def test_reuters_is_the_modapte_split(raw):
         ("ag_news", "ag_news", {}, 7600, 4),
         ("arxiv", "arxiv", {}, 200, 72),
         ("cmu_movie", "cmu_movie", {}, 73, 72),
-        ("movie_posters", "movie_posters", {}, 10_012, 27),
+        ("movie_posters", "movie_posters", {"image": False}, 10_012, 27),
         ("patents", "uspto", {}, 384, 1133),
         ("patents", "cnipa", {"part": "title"}, 384, 1133),
         ("squad", "squad", {}, 1222, 49),
@@ -91,3 +91,11 @@ def test_files_without_a_split_or_of_a_sample_are_read_whole(
     assert len(corpus.documents) == documents
     assert corpus.documents["labels"].explode().nunique() == labels
     assert corpus.rejected.empty
+
+
+def test_posters_are_read_and_empty_files_counted(raw):
+    corpus = READERS["movie_posters"](raw("movie_posters"))
+    assert len(corpus.documents) == 10_000
+    assert corpus.documents["labels"].explode().nunique() == 27
+    assert corpus.documents["labels"].explode().value_counts().max() == 5014
+    assert corpus.summary()["rejected"] == {"image file is empty": 12}

@@ -336,6 +336,7 @@ TINY: dict[str, Tiny] = {
             ("4711", "Tea, again (1901)", ["Animation", "Comedy"], None),
             ("4712", "Dice (1902)", [], None),
         ],
+        {"image": False},
     ),
     "squad": Tiny(
         {

@@ -61,6 +61,12 @@ def test_every_loss_fits_a_task_and_each_task_has_losses_in_the_order_of_the_tab
     assert "ce" in single
 
 
+def test_images_have_no_words_to_learn_from():
+    left_out = set(losses_for_task("multi")) - set(losses_for_task("multi", "image"))
+    assert left_out == {"kwls", "ls_tfidf", "mask_element"}
+    assert baselines_for_task("multi", "image") == []
+
+
 def test_chain_and_powerset_are_for_several_labels_a_document():
     multi, single = baselines_for_task("multi"), baselines_for_task("single")
     assert set(multi) - set(single) == {"chain", "powerset"}

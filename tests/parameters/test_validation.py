@@ -39,6 +39,11 @@ def parameters() -> dict[str, Any]:
     return dict(base())
 
 
+def images(**corpus: Any) -> dict[str, Any]:
+    """What makes documents images."""
+    return {"reader": "csv", "corpus": {"file": "my.csv", "image": "picture", **corpus}}
+
+
 def recipe_with(parameters, *, model=None, training=None):
     """``recipes``, with changes to the probe."""
     probe = parameters["recipes"]["probe"]
@@ -64,7 +69,12 @@ def test_an_option_of_a_loss_can_be_set_alone(parameters):
 
 @pytest.mark.parametrize("name", list(base()["recipes"]))
 def test_recipe_is_resolved_to_the_one_that_is_named(parameters, name):
-    full = validate_parameters({**parameters, "recipe": name})
+    reads_images = parameters["recipes"][name].get("model", {}).get("kind") in (
+        "cnn",
+        "image_probe",
+    )
+    data = images() if reads_images else {}
+    full = validate_parameters({**parameters, **data, "recipe": name})
     recipe = Recipe(**full["recipe"])
     assert recipe.name == name
     assert recipe.model.kind == complete_recipes(parameters)[name]["model"]["kind"]
@@ -293,3 +303,47 @@ def test_last_seed_is_one_that_every_library_takes(parameters):
     assert validate_parameters({**parameters, "seed": largest, "num_seeds": 1})["seed"] == largest
     with pytest.raises(ParameterError, match="seed \\+ num_seeds - 1 must be at most 4294967295"):
         validate_parameters({**parameters, "seed": largest, "num_seeds": 2})
+
+
+@pytest.mark.parametrize(
+    ("recipe", "data", "message"),
+    [
+        (
+            "probe",
+            images(),
+            "recipe 'probe' does not read images, which the documents of 'cwe' are: "
+            "--recipe=image_probe or --recipe=cnn",
+        ),
+        (
+            "cnn",
+            {},
+            "recipe 'cnn' does not read texts, which the documents of 'cwe' are: --recipe=pr",
+        ),
+        ("image_probe", images(image=None), "recipe 'image_probe' does not read texts"),
+    ],
+)
+def test_recipe_that_does_not_read_the_documents_is_refused(parameters, recipe, data, message):
+    with pytest.raises(ParameterError, match=message) as raised:
+        validate_parameters({**parameters, **data, "recipe": recipe})
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"losses": ["bce", "kwls", "mask_element"]}, "kwls, mask_element: learns from words"),
+        ({"baselines": ["svm"]}, "svm: learns from words"),
+        ({"soft_labels": {"soft_zlpr": "keywords"}}, "soft_zlpr: images"),
+    ],
+)
+def test_what_reads_words_is_refused_on_images(parameters, asked, named):
+    changed = merge_mappings({**parameters, **images(), "recipe": "cnn"}, asked)
+    with pytest.raises(ParameterError, match=named):
+        validate_parameters(changed)
+
+
+@pytest.mark.parametrize(("name", "modality"), [("cnn", "image"), ("probe", "text")])
+def test_modality_is_what_documents_are(parameters, name, modality):
+    data = images() if modality == "image" else {}
+    full = validate_parameters({**parameters, **data, "recipe": name})
+    assert full["modality"] == modality

@@ -433,6 +433,15 @@ def test_page_shows_cases_with_gold_labels_and_all_predictions_in_a_row(metrics)
     assert '<a href="#cases">Cases</a>' in html
 
 
+def test_case_of_an_image_shows_it(metrics):
+    cases = some_cases()
+    assert "<img" not in section(page(metrics, cases=cases), "cases")
+    cases["cases"][0]["thumbnail"] = "data:image/jpeg;base64,AAAA"
+    shown = section(page(metrics, cases=cases), "cases")
+    assert shown.count('<img class="thumbnail" src="data:image/jpeg;base64,AAAA" alt="') == 1
+    assert "<script" not in shown
+
+
 def test_text_and_labels_of_cases_are_escaped(metrics):
     cases = some_cases()
     everywhere = {loss: [HOSTILE] for loss in cases["losses"]}

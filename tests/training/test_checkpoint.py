@@ -201,7 +201,8 @@ def test_every_kind_of_model_resumes(name, tmp_path, rarely):
     regularizers = {"rdrop": 0.5, "adversarial": 0.5, "adversarial_epsilon": 0.1}
     regularizers |= {"mulsupcon": 0.5, "mulsupcon_temperature": 0.1}
     training = {**TRAINING, "regularizers": regularizers}
-    recipe = read_recipe(name, {"max_length": 16, **backbone}, **training)
+    length = {} if name in ("cnn", "image_probe") else {"max_length": 16}
+    recipe = read_recipe(name, {**length, **backbone}, **training)
     job, data = make_job(recipe, "multi", "zlpr_rdrop")
     resumed, stops = run_with_interruptions(job, data, rarely, every=4)
     assert stops > 3

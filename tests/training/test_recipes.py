@@ -27,7 +27,10 @@ from losslab.training.network import predict_scores
 def recipes(tmp_path_factory) -> dict[str, Recipe]:
     """The project's recipes, cut short; the papers' backbone is a tiny one."""
     tiny = {"max_length": 16, "backbone": write_encoder(tmp_path_factory.mktemp("encoder"))}
-    short = {name: read_recipe(name, {"max_length": 16}, **SHORT) for name in RECIPES}
+    length = {
+        name: {} if name in ("cnn", "image_probe") else {"max_length": 16} for name in RECIPES
+    }
+    short = {name: read_recipe(name, length[name], **SHORT) for name in RECIPES}
     from_hub = ("bert", "roberta")
     return short | {
         name: read_recipe(name, tiny, **SHORT, gradient_checkpointing=True) for name in from_hub
@@ -58,6 +61,19 @@ def test_every_recipe_trains_on_every_task(recipes, recipe, task):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_trains_a_model_that_reads_tokens(recipes, loss):
     check(*make_job(recipes["textcnn"], LOSSES[loss].tasks[0], loss))
+
+
+@pytest.mark.filterwarnings("ignore:.*small for a")
+@pytest.mark.parametrize("loss", [name for name in LOSSES if not LOSSES[name].reads_words])
+@pytest.mark.parametrize("recipe", ["cnn", "image_probe"])
+def test_every_loss_without_words_trains_on_images(recipes, recipe, loss):
+    check(*make_job(recipes[recipe], LOSSES[loss].tasks[0], loss))
+
+
+def test_colours_that_are_labels_are_learned():
+    recipe = read_recipe("cnn", {"channels": [8, 16]}, **SHORT | {"epochs": 12, "patience": 12})
+    fitted = run_job(*make_job(recipe, "multi", "bce"))
+    assert fitted.history["validation_macro_f1"].max() > 0.95
 
 
 def test_words_that_are_labels_are_learned():

@@ -1,4 +1,4 @@
-"""A training of sixty texts whose words are their labels."""
+"""A training of sixty documents that show their labels: by words, or images by colours."""
 
 import numpy as np
 from scipy import sparse
@@ -6,7 +6,7 @@ from scipy import sparse
 from losslab.evaluation import threshold_grid
 from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.losses import LOSSES
-from losslab.parameters import Recipe
+from losslab.parameters import CNNSettings, ImageProbeSettings, ModelSettings, Recipe
 from losslab.parameters.losses import LossSettings
 from losslab.supervision import describe_labels
 from losslab.training.job import TrainingData, TrainingJob, describe_job
@@ -22,13 +22,12 @@ SHORT = {
 
 
 def make_job(recipe: Recipe, task: str, loss: str) -> tuple[TrainingJob, TrainingData]:
-    """Sixty texts whose words are their labels."""
+    """Sixty documents that show their labels."""
     random = np.random.default_rng(0)
     truth = random.random((60, 3)) < 0.5
     if task == "single":
         truth = np.eye(3, dtype=bool)[random.integers(0, 3, 60)]
-    texts = [" ".join(np.array(WORDS)[row]) or "a" for row in truth]
-    features = compute_features(recipe.model, texts, learn_tokenizer(recipe.model, texts[:40]))
+    features = _features(recipe.model, truth)
     targets = sparse.csr_array(truth.astype(np.int8))
     soft = np.full((60, 3), 1 / 3, dtype=np.float32)
     data = TrainingData(
@@ -51,3 +50,13 @@ def make_job(recipe: Recipe, task: str, loss: str) -> tuple[TrainingJob, Trainin
         seed=1,
     )
     return job, data
+
+
+def _features(model: ModelSettings, truth: np.ndarray) -> dict[str, np.ndarray]:
+    if isinstance(model, ImageProbeSettings):
+        return {"embeddings": truth.astype(np.float32)}
+    if isinstance(model, CNNSettings):
+        noise = np.random.default_rng(1).integers(0, 100, (len(truth), 16, 12, 3))
+        return {"pixels": (150 * truth[:, None, None, :] + noise).astype(np.uint8)}
+    texts = [" ".join(np.array(WORDS)[row]) or "a" for row in truth]
+    return compute_features(model, texts, learn_tokenizer(model, texts[:40]))

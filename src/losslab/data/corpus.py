@@ -4,14 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
+from losslab.data.images import ImageFile
 from losslab.errors import CorpusError
 
 DOCUMENT_COLUMNS = ["id", "text", "labels", "split"]
+IMAGE_COLUMNS = ["image", "image_sha256"]
 REJECTED_COLUMNS = ["file", "line", "reason"]
+Modality = Literal["text", "image"]
+"""What a document is."""
 VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
 
@@ -21,7 +25,9 @@ class Corpus:
 
     Attributes:
         documents: ``id`` (str), ``text`` (str), ``labels`` (list of str), ``split`` (``train``,
-            ``validation``, ``test``, or None if the corpus has no split).
+            ``validation``, ``test``, or None if the corpus has no split). Where documents are
+            images also ``image`` (path from the folder of raw files, or absolute) and
+            ``image_sha256``; ``text`` is a caption.
         rejected: ``file``, ``line`` and ``reason`` of each malformed row.
         notes: facts such as the source's version; ``excluded``: number of valid rows that a rule
             of the corpus excludes, by rule.
@@ -37,12 +43,16 @@ class Corpus:
         documents: Iterable[tuple[str, str, list[str], str | None]],
         rejected: Iterable[tuple[str, int, str]] = (),
         notes: dict[str, Any] | None = None,
+        images: Iterable[ImageFile] | None = None,
     ) -> "Corpus":
-        """Build the tables from rows."""
+        """Build the tables from rows; ``images``: one of each document."""
         rows = list(documents)
         split = pd.Series([row[-1] for row in rows], dtype=object)  # None stays None beside names
+        table = pd.DataFrame(rows, columns=DOCUMENT_COLUMNS).assign(split=split)
+        if images is not None:
+            table[IMAGE_COLUMNS] = pd.DataFrame(list(images), columns=IMAGE_COLUMNS)
         return cls(
-            pd.DataFrame(rows, columns=DOCUMENT_COLUMNS).assign(split=split),
+            table,
             pd.DataFrame(list(rejected), columns=REJECTED_COLUMNS),
             notes or {},
         )

@@ -13,15 +13,19 @@ from losslab.data.split import split_rows
 def fingerprint_data(
     documents: pd.DataFrame, targets: sparse.csr_array, label_space: list[str]
 ) -> dict[str, str]:
-    """A short hash each of ids, texts, splits, targets, label space, and of all the test split has."""
+    """A short hash each of ids, texts, splits, targets, label space, and of all the test split has.
+
+    Where documents are images also of these.
+    """
     matrix = sparse.csr_array(targets)
     matrix.sum_duplicates()
     test = split_rows(documents, "test")
+    images = [name for name in ("image_sha256",) if name in documents]
     return {
-        **{name: digest(documents[name].astype(str)) for name in ("id", "text", "split")},
+        **{name: digest(documents[name].astype(str)) for name in ("id", "text", "split", *images)},
         "targets": digest(_hash_matrix(matrix)),
         "label_space": digest(label_space),
-        "test": digest([*_id_and_text(documents.iloc[test]), *_hash_matrix(matrix[test])]),
+        "test": digest([*_contents(documents.iloc[test], images), *_hash_matrix(matrix[test])]),
     }
 
 
@@ -30,7 +34,8 @@ def hash_arrays(arrays: Mapping[str, np.ndarray]) -> str:
     sha = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
-        sha.update(np.ascontiguousarray(array).tobytes())
+        contiguous = np.ascontiguousarray(array).reshape(-1)
+        sha.update(contiguous.view(np.uint8).data)  # no copy: it may be mapped
     return sha.hexdigest()[:12]
 
 
@@ -43,8 +48,8 @@ def digest(texts: Iterable[str]) -> str:
     return sha.hexdigest()[:12]
 
 
-def _id_and_text(documents: pd.DataFrame) -> list[str]:
-    return [*documents["id"].astype(str), *documents["text"].astype(str)]
+def _contents(documents: pd.DataFrame, images: list[str]) -> list[str]:
+    return [each for name in ("id", "text", *images) for each in documents[name].astype(str)]
 
 
 def _hash_matrix(matrix: sparse.csr_array) -> list[str]:

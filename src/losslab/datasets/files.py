@@ -14,10 +14,12 @@ from scipy import sparse
 
 from losslab.data.csv_cells import TEXTS_IN_QUOTES, quote_formulas, unquote_formulas
 from losslab.datasets.checked import Checked, FileDataset
+from losslab.datasets.mapped import map_tensors, write_tensors
 from losslab.supervision import SoftLabels, load_soft_labels, save_soft_labels
 
 if TYPE_CHECKING:
     from losslab.evaluation import Predictions
+    from losslab.features.pixels import ArrayBlocks
 
 
 class JSONDataset(Checked, json.JSONDataset):
@@ -68,6 +70,21 @@ class _TensorsFile(FileDataset[dict[str, np.ndarray]]):
 
 class TensorsDataset(Checked, _TensorsFile):
     """Named arrays as safetensors."""
+
+
+class _MappedTensorsFile(FileDataset[dict[str, "np.ndarray | ArrayBlocks"]]):
+    def read(self, path: Path) -> dict[str, "np.ndarray | ArrayBlocks"]:
+        return map_tensors(path)
+
+    def write(self, path: Path, data: dict[str, "np.ndarray | ArrayBlocks"]) -> None:
+        write_tensors(path, data)
+
+
+class MappedTensorsDataset(Checked, _MappedTensorsFile):
+    """Named arrays as safetensors, mapped into memory when loaded: processes share them.
+
+    An array may be given as blocks, and is written one after the other.
+    """
 
 
 class _SparseMatrixFile(FileDataset[sparse.csr_array]):

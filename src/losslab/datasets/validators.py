@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.data import SPLITS
-from losslab.data.corpus import DOCUMENT_COLUMNS
+from losslab.data.corpus import DOCUMENT_COLUMNS, IMAGE_COLUMNS
 
 
 def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
@@ -13,7 +13,7 @@ def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
 
     There need not be any: the node that reads them tells why, when rejected rows have been saved.
     """
-    if list(documents.columns) != DOCUMENT_COLUMNS:
+    if list(documents.columns) not in (DOCUMENT_COLUMNS, [*DOCUMENT_COLUMNS, *IMAGE_COLUMNS]):
         raise ValueError(
             f"expected the columns {DOCUMENT_COLUMNS}, found {list(documents.columns)}"
         )

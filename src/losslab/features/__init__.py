@@ -1,1 +1,1 @@
-"""What a model reads of a text: frozen embeddings, TF-IDF, token ids."""
+"""What a model reads of a document: frozen embeddings, TF-IDF, token ids; arrays of images."""

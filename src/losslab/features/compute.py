@@ -21,6 +21,7 @@ from losslab.parameters import (
     FrozenEncoder,
     HybridSettings,
     ModelSettings,
+    TextSettings,
     WordSettings,
     frozen_encoder,
 )
@@ -80,11 +81,13 @@ def compute_features(
     Args:
         embeddings: those of ``texts``, where they are known.
     """
+    if not isinstance(settings, TextSettings):
+        raise TypeError(f"no texts for {type(settings).__name__}")
     words: dict[str, np.ndarray] = {}
     if isinstance(tokenizer, HybridTokenizer):
         words, tokenizer = weighted_words(texts, tokenizer.vocabulary), tokenizer.tokenizer
     encoder = frozen_encoder(settings)
-    if encoder is not None:
+    if isinstance(encoder, FrozenEncoder):
         known = embed_texts(texts, tokenizer, encoder) if embeddings is None else embeddings
         return {"embeddings": known, **words}
     tokens = tokenize(texts, tokenizer, settings)

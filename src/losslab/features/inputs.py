@@ -1,15 +1,27 @@
-"""Model inputs by batch: embeddings, with TF-IDF or without; or token ids padded to the longest."""
+"""Model inputs by batch: embeddings, with TF-IDF or without; token ids padded to the longest; images."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
 
+from losslab.parameters import Augmentation
+
 Arrays = Mapping[str, np.ndarray]
 MAX_DOCUMENTS, MAX_TOKENS = 256, 2**14
 """The largest batch in inference."""
+
+
+class Inputs(Protocol):
+    """What a model reads of some documents; ``lengths``: tokens per document, else 1."""
+
+    lengths: np.ndarray
+
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """The inputs of the documents at ``indices``."""
 
 
 class Embeddings:
@@ -62,8 +74,55 @@ class Tokens:
         }
 
 
-def inputs_of(features: Arrays, rows: np.ndarray) -> Embeddings | Tokens:
-    """The model inputs of some rows of the corpus."""
+class Images:
+    """Pixels of images, read from the mapped array batch by batch.
+
+    With an ``augmentation`` they are changed anew each time, by PyTorch's generator: its state is
+    part of a checkpoint.
+    """
+
+    def __init__(
+        self, pixels: np.ndarray, rows: np.ndarray, augmentation: Augmentation | None = None
+    ) -> None:
+        self._pixels, self._rows, self._augmentation = pixels, rows, augmentation
+        self.lengths = np.ones(len(rows), dtype=np.int64)
+
+    def batch(self, indices: np.ndarray) -> dict[str, Tensor]:
+        """``pixels`` of the images at ``indices``: images x height x width x 3, uint8."""
+        pixels = torch.from_numpy(self._pixels[self._rows[indices]])
+        return {"pixels": augment(pixels, self._augmentation) if self._augmentation else pixels}
+
+
+def augment(pixels: Tensor, settings: Augmentation) -> Tensor:
+    """Each image flipped or not, and shifted by a random crop of it with its edges repeated.
+
+    >>> from losslab.parameters import Augmentation
+    >>> image = torch.arange(12, dtype=torch.uint8).view(1, 2, 2, 3)
+    >>> augment(image, Augmentation(flip=1, crop=0))[0, 0, 0].tolist()
+    [3, 4, 5]
+    """
+    count, height, width, _ = pixels.shape
+    flipped = (torch.rand(count, 1) < settings.flip).expand(-1, width)
+    rows = _shifted(count, height, settings.crop)
+    columns = _shifted(count, width, settings.crop)
+    columns = torch.where(flipped, width - 1 - columns, columns)
+    images = torch.arange(count)[:, None, None]
+    return pixels[images, rows[:, :, None], columns[:, None, :]]
+
+
+def _shifted(count: int, size: int, share: float) -> Tensor:
+    """Positions along one side, moved by a whole number that is drawn for each image."""
+    most = round(share * size)
+    shift = torch.randint(-most, most + 1, (count, 1))
+    return (torch.arange(size) + shift).clamp(0, size - 1)
+
+
+def inputs_of(
+    features: Arrays, rows: np.ndarray, augmentation: Augmentation | None = None
+) -> Inputs:
+    """The model inputs of some rows of the corpus; ``augmentation`` is for images in training."""
+    if "pixels" in features:
+        return Images(features["pixels"], rows, augmentation)
     if "word_ids" in features:
         shape = (len(features["word_offsets"]) - 1, int(features["num_words"][0]))
         parts = (features[f"word_{name}"] for name in ("weights", "ids", "offsets"))

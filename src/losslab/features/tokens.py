@@ -7,7 +7,7 @@ import numpy as np
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from losslab.errors import EncoderError
-from losslab.parameters import FrozenEncoder, ModelSettings, WordSettings
+from losslab.parameters import FrozenEncoder, TextSettings, WordSettings
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 CHUNK = 1000
@@ -32,7 +32,7 @@ def word_tokenizer(texts: Iterable[str], settings: WordSettings) -> Tokenizer:
 
 
 def tokenize(
-    texts: Sequence[str], tokenizer: Tokenizer, settings: ModelSettings | FrozenEncoder
+    texts: Sequence[str], tokenizer: Tokenizer, settings: TextSettings | FrozenEncoder
 ) -> dict[str, np.ndarray]:
     """Concatenated ``ids`` of all texts, ``offsets`` (texts + 1) and the ``pad`` id.
 

@@ -39,6 +39,8 @@ class Loss(nn.Module):
     tasks: ClassVar[tuple[Task, ...]] = ("multi", "single")
     needs: ClassVar[tuple[Need, ...]] = ()
     """What it takes besides hyperparameters, logits and targets."""
+    reads_words: ClassVar[bool] = False
+    """Whether what it needs is made of the documents' words, which images have not."""
     decision: ClassVar[Decision] = "probability"
     """Whether its scores are probabilities, threshold 0.5 unless tuned, or have no natural threshold."""
     accepts_soft_targets: ClassVar[bool] = False

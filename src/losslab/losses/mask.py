@@ -115,6 +115,7 @@ class MaskElementLoss(_MaskLoss):
     choose_when = "documents hold words that speak for labels they do not carry"
     paper = f"{MASK}, eq. 3, A.3"
     needs = ("mask",)
+    reads_words = True
 
     def __init__(
         self,

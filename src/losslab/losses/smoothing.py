@@ -99,6 +99,7 @@ class KeywordSmoothingLoss(_SoftTargetLoss):
     name = "kwls"
     title = "Keyword label smoothing"
     choose_when = "words tell labels apart and labels are few per document"
+    reads_words = True
     paper = f"{KWLS}, eq. 9"
 
 
@@ -118,6 +119,7 @@ class TfidfSmoothingLoss(_SoftTargetLoss):
     name = "ls_tfidf"
     title = "TF-IDF label smoothing"
     choose_when = "a plainer kwls to compare with"
+    reads_words = True
     paper = f"{KWLS}, section 5.2"
 
 

@@ -1,1 +1,1 @@
-"""Text classifiers: features or token ids in, logits out."""
+"""Classifiers: features, token ids or pixels in, logits out."""

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from losslab.parameters import (
+    CNNSettings,
     HybridSettings,
+    ImageProbeSettings,
     LSTMSettings,
     ModelSettings,
     ProbeSettings,
@@ -27,7 +29,8 @@ class TextModel(nn.Module):
     Those with a ``head`` and ``dropout`` before it need no ``label`` of their own.
 
     ``inputs`` are ``features`` (documents x dim), beside them ``word_ids``, ``word_weights`` and
-    ``word_offsets`` for a hybrid; or ``input_ids`` and ``attention_mask`` (documents x tokens).
+    ``word_offsets`` for a hybrid; ``input_ids`` and ``attention_mask`` (documents x tokens); or
+    ``pixels`` (documents x height x width x 3, uint8).
     """
 
     head: nn.Module
@@ -106,7 +109,7 @@ def build_model(
     settings: ModelSettings, features: Mapping[str, np.ndarray], *, num_labels: int
 ) -> TextModel:
     """A new model for ``features``; pretrained encoders keep their weights."""
-    if isinstance(settings, ProbeSettings):
+    if isinstance(settings, ProbeSettings | ImageProbeSettings):
         from losslab.models.probe import Probe
 
         return Probe(
@@ -137,4 +140,8 @@ def build_model(
         from losslab.models.lstm import LSTM
 
         return LSTM(settings, features["vectors"], num_labels=num_labels)
+    if isinstance(settings, CNNSettings):
+        from losslab.models.cnn import CNN
+
+        return CNN(settings, num_labels=num_labels)
     raise TypeError(f"no model for {type(settings).__name__}")

@@ -8,6 +8,7 @@ from pydantic import Field, create_model
 from pydantic.functional_validators import AfterValidator
 
 from losslab.baselines import BASELINES, METHODS
+from losslab.data.corpus import Modality
 from losslab.losses import LOSSES, Hyperparameter
 from losslab.parameters.base import Positive, Settings
 
@@ -51,13 +52,22 @@ def method_of(name: str) -> str:
     return name.removesuffix("_loss").removesuffix("_baseline")
 
 
-def losses_for_task(task: str) -> list[str]:
-    """The losses that fit a task, ``multi`` or ``single``, in the order of ``LOSSES``."""
-    return [name for name, loss in LOSSES.items() if task in loss.tasks]
+def losses_for_task(task: str, modality: Modality = "text") -> list[str]:
+    """The losses that fit a task, ``multi`` or ``single``, in the order of ``LOSSES``.
+
+    Without those that learn from words where documents are images.
+    """
+    return [
+        name
+        for name, loss in LOSSES.items()
+        if task in loss.tasks and not (modality == "image" and loss.reads_words)
+    ]
 
 
-def baselines_for_task(task: str) -> list[str]:
-    """The baselines that fit a task, in the order of ``BASELINES``."""
+def baselines_for_task(task: str, modality: Modality = "text") -> list[str]:
+    """The baselines that fit a task, in the order of ``BASELINES``; all of them read words."""
+    if modality == "image":
+        return []
     return [name for name, baseline in BASELINES.items() if task in baseline.tasks]
 
 

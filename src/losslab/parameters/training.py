@@ -1,13 +1,15 @@
 """parameters_training.yml: recipes. A recipe is a model and the budget it is trained with."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from losslab.data.corpus import Modality
 from losslab.parameters.base import MAX_COUNT, Count, NonNegative, Positive, Settings
 from losslab.parameters.features import TfidfSettings
 from losslab.parameters.variants import DATA_PARAMETERS
 
+ImageSize = tuple[Annotated[int, Field(ge=8, le=4096)], Annotated[int, Field(ge=8, le=4096)]]
 NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sweeps")
 """What no recipe overrides: it decides on data or folders, which recipes share, or on recipes."""
 
@@ -15,14 +17,21 @@ NOT_OVERRIDDEN = (*DATA_PARAMETERS, "dataset", "recipe", "recipes", "sweep", "sw
 class ModelSettings(Settings):
     """What all models have in common; ``kind`` picks the model."""
 
+    modality: ClassVar[Modality] = "text"
+    """What it reads."""
+    dropout: float = Field(ge=0, lt=1)
+
+
+class TextSettings(ModelSettings):
+    """A model that reads tokens."""
+
     max_length: int = Field(ge=8, le=65_536, description="tokens per document")
     truncation: Literal["head", "head_tail"] = Field(
         description="what is kept of a longer document: its head, or head and tail"
     )
-    dropout: float = Field(ge=0, lt=1)
 
 
-class EncoderSettings(ModelSettings):
+class EncoderSettings(TextSettings):
     """A pretrained encoder: ``minilm`` (a Python package), a folder, or a name of the hub."""
 
     backbone: str
@@ -53,11 +62,67 @@ class FrozenEncoder(Settings):
     truncation: Literal["head", "head_tail"]
 
 
-def frozen_encoder(model: ModelSettings) -> FrozenEncoder | None:
+class ImageSettings(ModelSettings):
+    """A model that reads images."""
+
+    modality = "image"
+    image_size: ImageSize = Field(description="height and width that images are resized to")
+
+
+class ImageProbeSettings(ImageSettings):
+    """Frozen embeddings of images and a small head."""
+
+    kind: Literal["image_probe"]
+    backbone: str = Field(
+        description="efficientnet_lite0 (a Python package), a folder, or a name of the hub"
+    )
+    hidden_dim: int = Field(ge=0, le=65_536, description="0: no hidden layer")
+
+
+class Augmentation(Settings):
+    """What changes images of a training split anew each time they are seen."""
+
+    flip: float = Field(ge=0, le=1, description="probability that left and right are exchanged")
+    crop: float = Field(
+        ge=0, lt=0.5, description="share of height and width by which an image is shifted at most"
+    )
+
+
+class CNNSettings(ImageSettings):
+    """A small convolutional network, trained from scratch."""
+
+    kind: Literal["cnn"]
+    channels: tuple[Annotated[int, Field(ge=8, le=4096, multiple_of=8)], ...] = Field(
+        min_length=1, max_length=8, description="of each layer, which halves height and width"
+    )
+    augmentation: Augmentation
+
+
+def augmentation_of(model: ModelSettings) -> Augmentation | None:
+    """How images are changed while a model is trained; None where they are not."""
+    return model.augmentation if isinstance(model, CNNSettings) else None
+
+
+class FrozenImageEncoder(Settings):
+    """All that frozen embeddings of images depend on."""
+
+    backbone: str
+    image_size: ImageSize
+
+
+FROZEN: dict[type[ModelSettings], type[FrozenEncoder | FrozenImageEncoder]] = {
+    ProbeSettings: FrozenEncoder,
+    HybridSettings: FrozenEncoder,
+    ImageProbeSettings: FrozenImageEncoder,
+}
+
+
+def frozen_encoder(model: ModelSettings) -> FrozenEncoder | FrozenImageEncoder | None:
     """The encoder whose frozen embeddings a model reads; None of other models."""
-    if not isinstance(model, ProbeSettings | HybridSettings):
+    encoder = FROZEN.get(type(model))
+    if encoder is None:
         return None
-    return FrozenEncoder(**{name: getattr(model, name) for name in FrozenEncoder.model_fields})
+    return encoder(**{name: getattr(model, name) for name in encoder.model_fields})
 
 
 class TransformerSettings(EncoderSettings):
@@ -72,7 +137,7 @@ class TransformerSettings(EncoderSettings):
     )
 
 
-class WordSettings(ModelSettings):
+class WordSettings(TextSettings):
     """A vocabulary of the training texts, with embeddings of its own."""
 
     vocab_size: int = Field(ge=1, le=10_000_000)
@@ -155,7 +220,13 @@ class TrainingSettings(Settings):
 
 
 Model = Annotated[
-    ProbeSettings | HybridSettings | TransformerSettings | TextCNNSettings | LSTMSettings,
+    ProbeSettings
+    | HybridSettings
+    | TransformerSettings
+    | TextCNNSettings
+    | LSTMSettings
+    | CNNSettings
+    | ImageProbeSettings,
     Field(discriminator="kind"),
 ]
 

@@ -9,7 +9,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, Field, ValidationError, create_model, model_validator
 
 from losslab.baselines import BASELINES, METHODS
-from losslab.data.readers import READERS, reader_options
+from losslab.data.corpus import Modality
+from losslab.data.readers import READERS, modality_of, reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters.base import MAX_COUNT, MAX_SEED, Seed, Settings
@@ -186,6 +187,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     recipes = values.pop("recipes")
     if checked.recipe not in recipes:
         raise ParameterError(did_you_mean("recipe", checked.recipe, recipes))
+    values["modality"] = _resolve_modality(checked)
     values["recipe"] = {**recipes[checked.recipe]}
     del values["recipe"]["overrides"]  # they were merged before
     values["validation_rule"] = "own" if checked.primary_rule == "own" else "tuned"
@@ -202,6 +204,33 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
         rate = {LEARNING_RATE: options.pop(LEARNING_RATE, None)} if name in LOSSES else {}
         values[namespace(name)] = {"name": name, "options": options, **rate}
     return values
+
+
+def _resolve_modality(checked: Parameters) -> Modality:
+    """What documents are; raise ParameterError at a recipe, loss or baseline that does not read it."""
+    modality = modality_of(getattr(checked, "corpus"))  # noqa: B009 - of the reader's model
+    fitting = [n for n, recipe in checked.recipes.items() if recipe.model.modality == modality]
+    if checked.recipe not in fitting:
+        raise ParameterError(
+            f"recipe '{checked.recipe}' does not read {modality}s, which the documents of "
+            f"'{checked.dataset}' are: --recipe={' or --recipe='.join(fitting)}"
+        )
+    if modality == "image":
+        _refuse_words(checked)
+    return modality
+
+
+def _refuse_words(checked: Parameters) -> None:
+    """Raise ParameterError at methods that read words."""
+    reading = [name for name in LOSSES if LOSSES[name].reads_words]
+    asked = [name for name in checked.losses or () if name in reading]
+    if asked or checked.baselines:
+        names = ", ".join([*asked, *(checked.baselines or ())])
+        raise ParameterError(
+            f"{names}: learns from words, and the documents of '{checked.dataset}' are images"
+        )
+    if checked.soft_labels.soft_zlpr == "keywords":
+        raise ParameterError("soft_labels.soft_zlpr: images have no keywords, set it to classic")
 
 
 def _resolve_sweep(name: str | None, sweeps: dict[str, Any]) -> dict[str, Any] | None:

@@ -9,8 +9,13 @@ CORPUS_PARAMETERS = ("reader", "corpus")
 """The parameters that decide which documents there are."""
 DATA_PARAMETERS = ("reader", "task", "corpus", "min_label_frequency", "split", "undersample")
 """The parameters that decide which documents, labels and splits there are."""
-ENCODER_PARAMETERS = ("backbone", "pooling", "max_length", "truncation")
-"""The parameters of a model that decide on frozen embeddings."""
+_OF_TEXTS = ("backbone", "pooling", "max_length", "truncation")
+ENCODER_PARAMETERS = {
+    "probe": _OF_TEXTS,
+    "hybrid": _OF_TEXTS,
+    "image_probe": ("backbone", "image_size"),
+}
+"""The parameters that decide on frozen embeddings, by the kind of the model that reads them."""
 FOLD_PARAMETERS = ("split.folds", "split.fold")
 """They name the folders of a cross-validation and its folds, whatever variant it is of."""
 MAX_LENGTH = 80
@@ -62,9 +67,14 @@ def embeddings_name(model: Mapping[str, Any]) -> str:
     >>> embeddings_name({"kind": "probe", "hidden_dim": 64, **encoder})
     'embeddings-minilm-mean-256-head'
     """
-    frozen = model.get("kind") in ("probe", "hybrid")
-    parts = [_slug(str(model.get(name))) for name in ENCODER_PARAMETERS] if frozen else ["none"]
+    names = ENCODER_PARAMETERS.get(str(model.get("kind")), ())
+    parts = [_slug(_plain(model.get(name))) for name in names] or ["none"]
     return "-".join(["embeddings", *parts])
+
+
+def _plain(value: Any) -> str:
+    """A value as a part of a name: a size as ``224x160``."""
+    return "x".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -35,6 +35,7 @@ from losslab.reporting.score_plots import (
 )
 from losslab.reporting.search_page import search_to_markdown
 from losslab.reporting.sweep_page import sweep_to_markdown
+from losslab.reporting.thumbnails import add_thumbnails
 from losslab.reporting.training_plots import (
     draw_hard_and_soft_loss,
     draw_learning_curves,
@@ -50,6 +51,7 @@ __all__ = [
     "CorpusPart",
     "ResultPart",
     "RunPart",
+    "add_thumbnails",
     "build_standings",
     "comparison_table",
     "draw_confusions",

@@ -9,6 +9,7 @@ from scipy import sparse
 from torch import Tensor
 
 from losslab.features.inputs import Arrays, inputs_of
+from losslab.parameters import Augmentation
 
 Column: TypeAlias = np.ndarray | sparse.csr_array | Callable[[np.ndarray], np.ndarray]
 MAX_DENSE_BYTES = 2**27
@@ -22,13 +23,14 @@ class SplitDataset:
 
     Args:
         features: ``embeddings`` (documents x dim), beside them the rows of a sparse TF-IDF matrix
-            where a hybrid reads them; or concatenated token ``ids`` with ``offsets`` (documents + 1)
-            and the ``pad`` id.
+            where a hybrid reads them; concatenated token ``ids`` with ``offsets`` (documents + 1)
+            and the ``pad`` id; or ``pixels`` of images.
         targets: documents x labels.
         rows: the rows of the split; every other array covers the whole corpus.
         context: by name, documents x labels as an array, a sparse matrix, or a function from rows
             to an array.
         ids: the documents' names, for messages.
+        augmentation: of images in training.
     """
 
     def __init__(
@@ -39,9 +41,10 @@ class SplitDataset:
         *,
         context: Mapping[str, Column] | None = None,
         ids: np.ndarray | None = None,
+        augmentation: Augmentation | None = None,
     ) -> None:
         self.rows = np.asarray(rows)
-        self._inputs = inputs_of(features, self.rows)
+        self._inputs = inputs_of(features, self.rows, augmentation)
         self.targets = _RowMatrix(targets, self.rows)
         self._context = {
             name: _RowMatrix(column, self.rows) for name, column in (context or {}).items()
@@ -53,7 +56,7 @@ class SplitDataset:
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens per document; 1 for embeddings."""
+        """Tokens per document; 1 for embeddings and images."""
         return self._inputs.lengths
 
     def inputs(self, indices: np.ndarray) -> dict[str, Tensor]:

@@ -19,7 +19,7 @@ from losslab.losses import LOSSES, LabelStatistics, Loss, build_loss
 from losslab.models.text_model import ThresholdModel, build_model
 from losslab.parameters.evaluation import ValidationRule
 from losslab.parameters.losses import LossSettings
-from losslab.parameters.training import Recipe, SelectBy
+from losslab.parameters.training import Recipe, SelectBy, augmentation_of
 from losslab.supervision import group_indices
 from losslab.training.batches import Column, SplitDataset
 from losslab.training.checkpoint import Checkpoints, TrainingCheckpoints
@@ -211,7 +211,7 @@ def run_here(
     )
     return fit(
         lambda: build_network(job, data.features, data.groups),
-        split(data.train, context=data.context),
+        split(data.train, context=data.context, augmentation=augmentation_of(job.recipe.model)),
         validation,
         settings=job.recipe.training,
         compute_metrics=partial(judge_epoch, **_decision(job), task=job.task, groups=groups),

@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from losslab.features.inputs import Embeddings, Tokens, default_device, inputs_of, scoring_batches
+from losslab.features.inputs import Inputs as ModelInputs
+from losslab.features.inputs import default_device, inputs_of, scoring_batches
 from losslab.losses.base import Loss
 from losslab.losses.contrast import supervised_contrast
 from losslab.models.text_model import TextModel
@@ -131,12 +132,12 @@ def load_weights(network: ModelWithLoss, weights: Mapping[str, np.ndarray]) -> M
     return network
 
 
-def predict_logits(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.ndarray:
+def predict_logits(network: ModelWithLoss, inputs: ModelInputs) -> np.ndarray:
     """Logits: documents x labels, float64."""
     return _predict(network, inputs, lambda logits: logits)
 
 
-def predict_scores(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.ndarray:
+def predict_scores(network: ModelWithLoss, inputs: ModelInputs) -> np.ndarray:
     """The scores decisions are made by: documents x labels, float64.
 
     In float64, so that probabilities near 1 keep the order of their logits, and on the CPU, since
@@ -146,7 +147,7 @@ def predict_scores(network: ModelWithLoss, inputs: Embeddings | Tokens) -> np.nd
 
 
 def _predict(
-    network: ModelWithLoss, inputs: Embeddings | Tokens, transform: Callable[[Tensor], Tensor]
+    network: ModelWithLoss, inputs: ModelInputs, transform: Callable[[Tensor], Tensor]
 ) -> np.ndarray:
     device = default_device()
     model = network.eval().model.to(device)

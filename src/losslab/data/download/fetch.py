@@ -23,7 +23,7 @@ from losslab.data.download.origins import (
     from_mirror,
     from_publisher,
 )
-from losslab.data.download.raw_folder import has_files, origin_file
+from losslab.data.download.raw_folder import advice, has_files, origin_file
 from losslab.data.download.sources import SOURCES
 from losslab.errors import FetchError
 from losslab.temporary import sync, sync_tree, write_text
@@ -49,6 +49,10 @@ def fetch(
         logger.info("%s: nothing to fetch, it %s", dataset, source.ready)
         return None
     if has_files(folder) and not force:
+        if source.folder and not has_files(folder / source.folder):
+            raise ByHandError(
+                f"{dataset}: {folder / source.folder} has no files; {advice(dataset, folder)}"
+            )
         logger.info("%s: already at %s (--force fetches it again)", dataset, folder)
         return folder
     with _translate_errors(dataset), _working_folder(folder, clean=force) as work:

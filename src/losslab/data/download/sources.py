@@ -21,13 +21,17 @@ class Download:
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset with ``downloads``, manual ``steps``, or no need of either (``ready``)."""
+    """A dataset with ``downloads``, manual ``steps``, or no need of either (``ready``).
+
+    ``folder``: a folder of many files without which a dataset fetched by hand is not complete.
+    """
 
     about: str
     licence: str
     downloads: tuple[Download, ...] = ()
     steps: tuple[str, ...] = ()
     ready: str = ""
+    folder: str = ""
 
     @property
     def way(self) -> str:
@@ -244,7 +248,10 @@ SOURCES: dict[str, Source] = {
             "log in and download "
             "https://www.kaggle.com/datasets/neha1703/movie-genre-from-its-poster",
             "put MovieGenre.csv and the folder SampleMoviePosters into {folder}",
+            "for posters that are missing, download the addresses of the sheet's column Poster into "
+            "SampleMoviePosters, named by imdbId, such as 114709.jpg",
         ),
+        folder="SampleMoviePosters",
     ),
     "squad": Source(
         "SQuAD 1.1: questions on paragraphs of Wikipedia",

@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from losslab.data.corpus import Corpus
+from losslab.data.corpus import Corpus, Modality
 from losslab.data.readers.aapd import read_aapd
 from losslab.data.readers.arxiv import read_arxiv
 from losslab.data.readers.cmu_movie import read_cmu_movie
@@ -77,6 +77,11 @@ def reader_options(reader: str) -> type[BaseModel]:
     return options_of(READERS[reader])
 
 
+def modality_of(options: Any) -> Modality:
+    """What documents are, by a reader's options: images where its ``image`` is set."""
+    return "image" if getattr(options, "image", None) else "text"
+
+
 def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
     """A pydantic model of ``reader``'s arguments without the first, its folder.
 
@@ -97,4 +102,4 @@ def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
     return create_model(f"Options of {reader.__name__}", __config__=strict, **fields)
 
 
-__all__ = ["FILE_READERS", "PACKAGED", "READERS", "options_of", "reader_options"]
+__all__ = ["FILE_READERS", "PACKAGED", "READERS", "modality_of", "options_of", "reader_options"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from losslab.data.corpus import Corpus
+from losslab.data.images import ImageFault, ImageFile, find_image
 
 SPLIT_NAMES = {
     "train": "train",
@@ -43,12 +44,13 @@ Row = tuple[SourceLocation, Any]
 
 
 class Document(NamedTuple):
-    """A row of ``Corpus.documents``."""
+    """A row of ``Corpus.documents``; ``image`` where documents are images."""
 
     id: str
     text: str
     labels: list[str]
     split: str | None = None
+    image: ImageFile | None = None
 
 
 class Collector:
@@ -56,7 +58,8 @@ class Collector:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._documents: list[Document] = []
+        self._documents: list[tuple[str, str, list[str], str | None]] = []
+        self._images: list[ImageFile] = []
         self._locations: dict[str, SourceLocation] = {}
         self._rejected: list[tuple[str, int, str]] = []
         self._excluded: Counter[str] = Counter()
@@ -88,7 +91,9 @@ class Collector:
             first = self._describe(self._locations[name])
             raise RowFault(f"duplicate id '{name}', first at {first}")
         self._locations[name] = location
-        self._documents.append(Document(name, text, labels, document.split))
+        self._documents.append((name, text, labels, document.split))
+        if document.image is not None:
+            self._images.append(document.image)
 
     def reject(self, location: SourceLocation, reason: str) -> None:
         """Record a rejected row."""
@@ -101,7 +106,14 @@ class Collector:
     def corpus(self, **notes: Any) -> Corpus:
         """The corpus of all rows so far, with notes."""
         notes["excluded"] = dict(self._excluded)
-        return Corpus.of(self._documents, self._rejected, notes)
+        return Corpus.of(self._documents, self._rejected, notes, self._images or None)
+
+    def image(self, folder: Path, name: str) -> ImageFile:
+        """The image ``name`` of ``folder``; raise RowFault where it is none."""
+        try:
+            return find_image(folder, name, raw_files=self._folder)
+        except ImageFault as fault:
+            raise RowFault(str(fault)) from None
 
     def _relative(self, path: Path) -> str:
         inside = path.is_relative_to(self._folder)

@@ -46,20 +46,26 @@ Character = Annotated[str, Field(min_length=1)]
 
 
 class Layout(NamedTuple):
-    """The columns of text, labels, split and id."""
+    """The columns of text or image, labels, split and id."""
 
     text: Columns
     labels: Columns
     separator: str
     split: str | None
     id: str | None
+    image: str | None
+
+    @property
+    def content(self) -> list[str]:
+        """The columns of what a document is."""
+        return _listed(self.text) if self.image is None else [self.image]
 
     @property
     def columns(self) -> list[str]:
         """Every column that is read and has been named."""
         single = [name for name in (self.split, self.id) if name is not None]
         labels = [] if self.labels == EVERY else _listed(self.labels)
-        return [*_listed(self.text), *labels, *single]
+        return [*self.content, *labels, *single]
 
     def among(self, columns: Sequence[str]) -> "Layout":
         """With ``a|b`` as two columns, unless one is called so."""
@@ -83,6 +89,7 @@ def read_own(
     format: Format = AUTO,  # noqa: A002 - the name of the option
     delimiter: Character = AUTO,
     encoding: Character = AUTO,
+    image: str | None = None,
 ) -> Corpus:
     """Read a file of one's own: what ``auto`` stands for is read off the file, and told.
 
@@ -101,8 +108,9 @@ def read_own(
         format: csv, jsonl, json, parquet or folder.
         delimiter: between the fields of CSV.
         encoding: of text; one with a byte order mark needs none.
+        image: the column of an image's path, relative to the file; ``text`` is not read then.
     """
-    wanted = Layout(text, labels, NAMED.get(separator, separator), split, id)
+    wanted = Layout(text, labels, NAMED.get(separator, separator), split, id, image)
     path = _resolve(folder, file)
     options = FileOptions(format, encoding, NAMED.get(delimiter, delimiter))
     table = open_table(path, options, wanted.fits)
@@ -174,7 +182,8 @@ def _cells(layout: Layout, sample: Sequence[Row]) -> list[str]:
 
 def _describe(layout: Layout, sample: Sequence[Row]) -> list[str]:
     """What was understood of text and labels."""
-    text = f"text: {' + '.join(_listed(layout.text))}"
+    kind = "text" if layout.image is None else "image"
+    text = f"{kind}: {' + '.join(layout.content)}"
     if not isinstance(layout.labels, str):
         return [text, f"labels: {len(layout.labels)} one-hot columns ({_shown(layout.labels)})"]
     cells = _cells(layout, sample)
@@ -196,9 +205,10 @@ def _collect(folder: Path, path: Path, rows: Iterable[Row], layout: Layout) -> C
         for name in layout.columns:
             if name not in record:
                 raise RowFault(f"no field '{name}'")
-        text = join_parts(*(str_field(record, name) for name in _listed(layout.text)))
+        text = join_parts(*(str_field(record, name) for name in layout.content))
         name = f"row-{location.line}" if layout.id is None else str_field(record, layout.id)
-        return Document(name, text, _labels(record, layout), _split(record, layout))
+        image = None if layout.image is None else collector.image(path.parent, text)
+        return Document(name, text, _labels(record, layout), _split(record, layout), image)
 
     collector = Collector(folder)
     collector.gather(rows, document)

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 from plotly import graph_objects as go
 
+from losslab.data.corpus import Modality
 from losslab.errors import IncomparableError
 from losslab.evaluation import compare_folds as compare
 from losslab.evaluation import fold_marks, refuse_mixed_folds, shared_conditions, tabulate_folds
@@ -27,6 +28,7 @@ def compare_folds(
     losses: list[str] | None,
     task: str,
     report: ReportSettings,
+    modality: Modality = "text",
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """Metrics by fold; mean, spread, difference to the reference and p over folds; conditions.
 
@@ -37,7 +39,9 @@ def compare_folds(
             "no folds to compare: kedro cross-validate trains and compares them; "
             "--params=split.folds=4 names a finished cross-validation"
         )
-    results = {loss: fold_metrics.get(loss, {}) for loss in losses or losses_for_task(task)}
+    results = {
+        loss: fold_metrics.get(loss, {}) for loss in losses or losses_for_task(task, modality)
+    }
     if not results.get(report.reference):
         raise IncomparableError(
             f"the reference {report.reference} has no result in any of {split.folds} folds: run "

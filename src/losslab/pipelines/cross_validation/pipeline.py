@@ -12,7 +12,14 @@ def create_pipeline() -> Pipeline:
         [
             Node(
                 nodes.compare_folds,
-                ["fold_metrics", "params:split", "params:losses", "params:task", "params:report"],
+                [
+                    "fold_metrics",
+                    "params:split",
+                    "params:losses",
+                    "params:task",
+                    "params:report",
+                    "params:modality",
+                ],
                 ["fold_scores", "fold_comparison", "cross_validation_conditions"],
                 name="compare_folds",
             ),

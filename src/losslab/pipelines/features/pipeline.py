@@ -1,12 +1,16 @@
-"""documents - embeddings; splits - features; splits - TF-IDF."""
+"""documents - embeddings; splits - features; splits - TF-IDF. What is computed, the modality decides."""
 
 from kedro.pipeline import Node, Pipeline
 
 from losslab.pipelines.features import nodes
 
 
-def create_pipeline() -> Pipeline:
-    """What the recipe's model reads."""
+def create_pipeline(modality: str = "text") -> Pipeline:
+    """What the recipe's model reads of documents, which are texts or images."""
+    return _of_images() if modality == "image" else _of_texts()
+
+
+def _of_texts() -> Pipeline:
     return _stage(
         Node(
             nodes.embed_documents,
@@ -19,6 +23,23 @@ def create_pipeline() -> Pipeline:
             ["splits", "documents", "embeddings", "params:features"],
             ["features", "tokenizer"],
             name="compute_features",
+        ),
+    )
+
+
+def _of_images() -> Pipeline:
+    return _stage(
+        Node(
+            nodes.embed_images,
+            ["documents", "raw_files", "params:frozen_encoder"],
+            "embeddings",
+            name="embed_images",
+        ),
+        Node(
+            nodes.decode_images,
+            ["splits", "documents", "embeddings", "raw_files", "params:features"],
+            "features",
+            name="decode_images",
         ),
     )
 

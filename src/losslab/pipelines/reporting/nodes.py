@@ -28,6 +28,7 @@ from losslab.reporting import (
     CorpusPart,
     ResultPart,
     RunPart,
+    add_thumbnails,
     build_standings,
     comparison_table,
     draw_confusions,
@@ -60,6 +61,8 @@ from losslab.reporting import (
 
 MASK = ("mask_label", "mask_element")
 """Losses whose paper shows single documents beside the baseline."""
+MAX_SHOWN = 4
+"""Losses whose predictions of an image stand beside each other."""
 LENIENT = (*MASK, "kwls")
 """Losses that treat similar labels leniently."""
 Results = dict[str, dict[str, Any] | Failure]
@@ -148,20 +151,29 @@ def list_disagreements(
     label_matrix: sparse.csr_array,
     label_space: list[str],
     report: ReportSettings,
+    raw_files: Path | None = None,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Test documents that one loss gets exactly right and the reference does not, or vice versa;
-    cases that the reference and the mask losses predict differently."""
+    cases that the reference and the mask losses predict differently.
+
+    With ``raw_files`` documents are images: cases show them, of all losses if no mask loss is there.
+    """
     rows, reference = split_rows(splits, "test"), _reference(results, report)
     documents, truth = splits.iloc[rows], label_matrix[rows]
     predictions = {loss: seeds[0] for loss, seeds in _each("predictions", results).items()}
     shown = [loss for loss in dict.fromkeys([reference, *MASK]) if loss in predictions]
+    if raw_files is not None and len(shown) == 1:
+        shown = list(dict.fromkeys([reference, *predictions]))[:MAX_SHOWN]
+    cases = find_cases(
+        documents, truth, {loss: predictions[loss] for loss in shown}, labels=label_space
+    )
+    if raw_files is not None:
+        cases["cases"] = add_thumbnails(cases["cases"], documents, raw_files)
     return (
         tabulate_disagreements(
             documents, truth, predictions, reference=reference, labels=label_space
         ),
-        find_cases(
-            documents, truth, {loss: predictions[loss] for loss in shown}, labels=label_space
-        ),
+        cases,
     )
 
 

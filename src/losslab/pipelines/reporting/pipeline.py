@@ -9,10 +9,17 @@ from losslab.pipelines.reporting import nodes
 from losslab.reporting.plots import CORPUS_PLOTS, RESULT_PLOTS
 
 
-def create_pipeline(losses: Sequence[str]) -> Pipeline:
-    """The report on ``losses``."""
+def create_pipeline(losses: Sequence[str], modality: str = "text") -> Pipeline:
+    """The report on ``losses``; of images, cases show them."""
     return collect_results(losses) + _stage(
-        [*_table_nodes(), *_figure_nodes(), *_label_figure_nodes(), *_page_nodes()], tags="report"
+        [
+            *_table_nodes(),
+            _disagreements(modality),
+            *_figure_nodes(),
+            *_label_figure_nodes(),
+            *_page_nodes(),
+        ],
+        tags="report",
     )
 
 
@@ -82,13 +89,17 @@ def _table_nodes() -> list[Node]:
             ["rule_table", "training_table", "score_table"],
             name="gather_tables",
         ),
-        Node(
-            nodes.list_disagreements,
-            ["results", "splits", "label_matrix", "label_space", "params:report"],
-            ["disagreements", "cases"],
-            name="list_disagreements",
-        ),
     ]
+
+
+def _disagreements(modality: str) -> Node:
+    inputs = ["results", "splits", "label_matrix", "label_space", "params:report"]
+    return Node(
+        nodes.list_disagreements,
+        [*inputs, "raw_files"] if modality == "image" else inputs,
+        ["disagreements", "cases"],
+        name="list_disagreements",
+    )
 
 
 def _figure_nodes() -> list[Node]:
