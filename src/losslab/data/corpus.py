@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from losslab.errors import CorpusError
 
 DOCUMENT_COLUMNS = ["id", "text", "labels", "split"]
+QUESTION_COLUMNS = ["id", "text", "candidate", "split"]
 REJECTED_COLUMNS = ["file", "line", "reason"]
 VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 
@@ -25,11 +26,14 @@ class Corpus:
         rejected: ``file``, ``line`` and ``reason`` of each malformed row.
         notes: facts such as the source's version; ``excluded``: number of valid rows that a rule
             of the corpus excludes, by rule.
+        questions: of a question-answer corpus, whose documents are the candidate answers: ``id``,
+            ``text``, ``candidate`` (the id of the positive), ``split``.
     """
 
     documents: pd.DataFrame
     rejected: pd.DataFrame
     notes: dict[str, Any] = field(default_factory=dict)
+    questions: pd.DataFrame | None = None
 
     @classmethod
     def of(
@@ -56,9 +60,22 @@ class Corpus:
         return {
             "notes": {name: value for name, value in self.notes.items() if name != "excluded"},
             "documents": len(self.documents),
+            **({} if self.questions is None else {"questions": len(self.questions)}),
             "rejected": dict(reasons.most_common()),
             "excluded": self.notes.get("excluded", {}),
         }
+
+
+def with_questions(candidates: Corpus, questions: Corpus) -> Corpus:
+    """``candidates`` as a question-answer corpus; a question's only label is its positive."""
+    table = questions.documents.assign(candidate=questions.documents["labels"].str[0])
+    excluded = Counter(candidates.notes["excluded"]) + Counter(questions.notes["excluded"])
+    return replace(
+        candidates,
+        rejected=pd.concat([candidates.rejected, questions.rejected], ignore_index=True),
+        notes={**candidates.notes, "excluded": dict(excluded)},
+        questions=table[QUESTION_COLUMNS],
+    )
 
 
 def check_rejected(summary: Mapping[str, Any], *, limit: float, details: str) -> None:
@@ -67,7 +84,7 @@ def check_rejected(summary: Mapping[str, Any], *, limit: float, details: str) ->
     ``details`` is the dataset that lists them.
     """
     rejected = sum(summary["rejected"].values())
-    rows = rejected + summary["documents"]
+    rows = rejected + summary["documents"] + summary.get("questions", 0)
     if rejected <= limit * rows:
         return
     common = Counter(summary["rejected"]).most_common(3)

@@ -10,11 +10,18 @@ from losslab.parameters.features import TfidfSettings
 from losslab.parameters.losses import (
     LossSettings,
     baselines_for_task,
+    fits_task,
     losses_for_task,
     method_of,
     namespace,
 )
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
+from losslab.parameters.retrieval import (
+    BM25Settings,
+    QuestionSplitSettings,
+    RetrievalSettings,
+    TwoTowerSettings,
+)
 from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
@@ -43,6 +50,7 @@ from losslab.parameters.training import (
 from losslab.parameters.validation import validate_parameters
 
 __all__ = [
+    "BM25Settings",
     "BootstrapSettings",
     "ElementKeywordSettings",
     "EncoderSettings",
@@ -56,9 +64,11 @@ __all__ = [
     "LossSettings",
     "ModelSettings",
     "ProbeSettings",
+    "QuestionSplitSettings",
     "Recipe",
     "RegularizerSettings",
     "ReportSettings",
+    "RetrievalSettings",
     "SearchSettings",
     "SoftLabelSettings",
     "SplitSettings",
@@ -69,11 +79,13 @@ __all__ = [
     "ThresholdGrid",
     "TrainingSettings",
     "TransformerSettings",
+    "TwoTowerSettings",
     "UndersampleSettings",
     "WordSettings",
     "baselines_for_task",
     "did_you_mean",
     "expand_sweep",
+    "fits_task",
     "frozen_encoder",
     "losses_for_task",
     "losses_of",

@@ -65,6 +65,9 @@ READERS: dict[str, Callable[..., Corpus]] = {
 FILE_READERS = ("csv", "jsonl")
 """Readers of one's own file, whatever the dataset is called."""
 
+QUESTION_READERS = ("squad",)
+"""Readers of question-answer corpora, whose task is retrieval."""
+
 PACKAGED: dict[str, Callable[[], Path]] = {
     "cwe": packaged_folder,
 }
@@ -96,4 +99,11 @@ def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
     return create_model(f"Options of {reader.__name__}", __config__=strict, **fields)
 
 
-__all__ = ["FILE_READERS", "PACKAGED", "READERS", "options_of", "reader_options"]
+__all__ = [
+    "FILE_READERS",
+    "PACKAGED",
+    "QUESTION_READERS",
+    "READERS",
+    "options_of",
+    "reader_options",
+]

@@ -90,6 +90,10 @@ class Collector:
         self._locations[name] = location
         self._documents.append(Document(name, text, labels, document.split))
 
+    def __contains__(self, name: str) -> bool:
+        """Whether a document of this id was added."""
+        return name in self._locations
+
     def reject(self, location: SourceLocation, reason: str) -> None:
         """Record a rejected row."""
         self._rejected.append((self._relative(location.path), location.line, reason))
