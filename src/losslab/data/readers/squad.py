@@ -7,6 +7,7 @@ document, so the line of a location is the number of the passage.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,10 +70,8 @@ def read_squad(folder: Path) -> Corpus:
                 continue
             sentences = ((location, sentence) for sentence in passage.sentences())
             candidates.gather(sentences, lambda _, sentence: sentence)
-            for row in rows:
-                questions.gather(
-                    [(location, row)], lambda _, row, p=passage: _question(row, p, candidates)
-                )
+            parse = partial(_question, passage=passage, candidates=candidates)
+            questions.gather([(location, row) for row in rows], parse)
     return with_questions(candidates.corpus(), questions.corpus())
 
 
@@ -112,7 +111,9 @@ def _question_rows(paragraph: dict[str, Any]) -> list[Any]:
     return rows
 
 
-def _question(row: Any, passage: Passage, candidates: Collector) -> Document:
+def _question(
+    location: SourceLocation, row: Any, *, passage: Passage, candidates: Collector
+) -> Document:
     """A question, labelled by its positive candidate."""
     if not isinstance(row, dict):
         raise RowFault("a question: expected a JSON object")
@@ -131,7 +132,6 @@ def _answer_start(name: str, row: dict[str, Any], passage: str) -> int:
     if not isinstance(answers, list) or not isinstance(answers[0], dict):
         raise RowFault(f"question '{name}': expected a list of answers")
     text, start = str_field(answers[0], "text"), answers[0].get("answer_start")
-    found = isinstance(start, int) and start >= 0 and passage[start : start + len(text)] == text
-    if not (found and text):
-        raise RowFault(f"question '{name}': its answer is not in the passage at answer_start")
-    return int(start)
+    if isinstance(start, int) and start >= 0 and text and passage.startswith(text, start):
+        return start
+    raise RowFault(f"question '{name}': its answer is not in the passage at answer_start")
