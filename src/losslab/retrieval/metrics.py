@@ -100,6 +100,9 @@ def compare_methods(
             f"one of {', '.join(metrics)}"
         )
     means = {method: result["mean"] for method, result in metrics.items()}
+    resamples = {
+        method: {name: resamples[method][name] for name in means[method]} for method in means
+    }
     compared = compare_with_reference(means, resamples, reference=reference, confidence=confidence)
     rows = [
         {

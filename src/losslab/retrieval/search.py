@@ -4,6 +4,7 @@ Memory is that of the candidates and one block of scores, whatever the number of
 candidate with the same score as the positive counts as before it: ties never help a method.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -72,6 +73,7 @@ def bm25_ranks(
     """The rank of each question's positive by BM25 of their words, question by question."""
     import bm25s
 
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # its import sets DEBUG
     index = bm25s.BM25(k1=k1, b=b)
     index.index([list(words) for words in candidates], show_progress=False)
     ranks = np.empty(len(questions), dtype=np.int64)

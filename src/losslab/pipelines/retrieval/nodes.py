@@ -215,7 +215,7 @@ def rank(
         encoded = encode_texts(
             recipe, two_tower, features, weights, rows.questions, rows.candidates
         )
-        ranks[str(seed)] = positive_ranks(*encoded, rows.positives)
+        ranks[str(seed)] = positive_ranks(encoded[0], encoded[1], rows.positives)
     return ranks
 
 
@@ -238,11 +238,11 @@ def rank_bm25(
 
     texts = all_texts(questions, candidates)
     rows = question_rows(questions, candidates, "test")
-    words = (
+    queries, documents = (
         [[word for word, *_ in find_words(texts[row], **keywords.tokenization)] for row in part]
         for part in (rows.questions, rows.candidates)
     )
-    return {NO_SEED: bm25_ranks(*words, rows.positives, **bm25.model_dump())}
+    return {NO_SEED: bm25_ranks(queries, documents, rows.positives, **bm25.model_dump())}
 
 
 def evaluate(
