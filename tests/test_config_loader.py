@@ -521,7 +521,7 @@ PAPERS = {
     "imdb": (18750, 6250, 25000, 2),
 }
 """Train, validation and test documents and labels, by the papers."""
-SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "squad", "toutiao", "wos"]
+SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "toutiao", "wos"]
 
 
 @pytest.mark.real_data
