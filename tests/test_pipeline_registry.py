@@ -215,7 +215,8 @@ def test_parameters_of_all_nodes_exist(pipelines, task):
     assert parameters["task"] == task
     for pipeline in pipelines.values():
         asked = {name.removeprefix("params:") for name in pipeline.inputs() if ":" in name}
-        assert asked <= set(parameters)
+        assert {name.partition(".")[0] for name in asked} <= set(parameters)
+        assert {name.partition(".")[2] for name in asked} - {""} <= set(parameters["retrieval"])
 
 
 @pytest.mark.slow

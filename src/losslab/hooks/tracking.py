@@ -338,7 +338,7 @@ class Tracking:
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
         """All parameters a training depends on, and no options of other losses."""
         others = {*NOT_OF_A_TRAINING, *(namespace(name) for name in METHODS)}
-        others |= set() if self._parameters["task"] == "retrieval" else OF_RETRIEVAL
+        others |= set() if self._parameters.get("task") == "retrieval" else OF_RETRIEVAL
         shared = {key: value for key, value in self._parameters.items() if key not in others}
         return {
             **shared,
