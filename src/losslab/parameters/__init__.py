@@ -14,6 +14,7 @@ from losslab.parameters.losses import (
     losses_for_task,
     method_of,
     namespace,
+    refuse_retrieval,
 )
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.retrieval import (
@@ -91,5 +92,6 @@ __all__ = [
     "losses_of",
     "method_of",
     "namespace",
+    "refuse_retrieval",
     "validate_parameters",
 ]

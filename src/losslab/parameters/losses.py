@@ -8,6 +8,7 @@ from pydantic import Field, create_model
 from pydantic.functional_validators import AfterValidator
 
 from losslab.baselines import BASELINES, METHODS
+from losslab.errors import ParameterError
 from losslab.losses import LOSSES, Hyperparameter
 from losslab.parameters.base import Positive, Settings
 
@@ -67,6 +68,15 @@ def losses_for_task(task: str) -> list[str]:
     if task == "retrieval":
         return list(RETRIEVAL_LOSSES)
     return [name for name in LOSSES if fits_task(name, task)]
+
+
+def refuse_retrieval(task: str, command: str) -> None:
+    """Raise ParameterError where a command is for documents with labels alone."""
+    if task == "retrieval":
+        raise ParameterError(
+            f"kedro {command} is for documents with labels, and this dataset has questions: kedro "
+            "run trains and compares what fits"
+        )
 
 
 def baselines_for_task(task: str) -> list[str]:
