@@ -15,7 +15,7 @@ from losslab.data.corpus_summary import summary_lines
 from losslab.data.download.raw_folder import is_sample
 from losslab.data.readers import READERS
 from losslab.errors import CorpusError, Failure, LosslabError
-from losslab.evaluation import summarise_trainings
+from losslab.evaluation import fingerprint, summarise_trainings
 from losslab.parameters import (
     BM25Settings,
     BootstrapSettings,
@@ -141,14 +141,14 @@ def train(
     num_seeds: int,
     failures: Path,
     checkpoints: Any = None,
-    soft_labels: SoftLabelSettings | None = None,
+    eps: float | None = None,
     factors: Any = None,
     candidate_factors: Any = None,
 ) -> tuple[Arrays, pd.DataFrame]:
     """Train the two-tower model once per seed: weights of the best epoch, metrics of each.
 
     Args:
-        soft_labels: of classic smoothing.
+        eps: of classic smoothing.
         factors, candidate_factors: whose product the soft targets of training questions are made
             of; those of distillation hold both.
     """
@@ -158,8 +158,8 @@ def train(
 
     rows = question_rows(questions, candidates, "train")
     soft_targets: Any = None
-    if soft_labels is not None:
-        soft_targets = SmoothedTargets(rows.positives, soft_labels.eps)
+    if eps is not None:
+        soft_targets = SmoothedTargets(rows.positives, eps)
     elif isinstance(factors, dict):
         soft_targets = FactoredTargets(factors["questions"], factors["candidates"])
     elif factors is not None:
@@ -250,17 +250,20 @@ def evaluate(
     recall_at: list[int],
     bootstrap: BootstrapSettings,
     history: pd.DataFrame | None = None,
+    conditions: dict[str, Any] | None = None,
 ) -> tuple[dict[str, Any], Arrays]:
     """Recall@k and MRR by seed and over seeds, and of bootstrap resamples of the questions.
 
-    ``history``: of a training; a reference has none.
+    ``history`` and ``conditions`` are of a training; a reference has none.
     """
     from losslab.retrieval import evaluate_ranks
 
     by_seed = {seed: ranks[seed] for seed in sorted(ranks, key=int)}
     metrics, resamples = evaluate_ranks(by_seed, recall_at, **bootstrap.model_dump())
-    training = {} if history is None else {"training": summarise_trainings(history)}
-    return {**metrics, **training}, resamples
+    if history is not None and conditions is not None:
+        recorded = {"conditions": conditions, "fingerprint": fingerprint(conditions)}
+        metrics |= {"training": summarise_trainings(history), **recorded}
+    return metrics, resamples
 
 
 def compare(

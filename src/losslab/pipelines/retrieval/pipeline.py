@@ -6,6 +6,7 @@ from kedro.pipeline import Node, Pipeline
 
 from losslab.errors import GATHERS
 from losslab.parameters import namespace
+from losslab.pipelines.evaluation.nodes import record_conditions
 from losslab.pipelines.reporting.nodes import describe_run
 from losslab.pipelines.retrieval import nodes
 
@@ -13,7 +14,7 @@ RETRIEVAL = "retrieval"
 TEACHER = "ce"
 """The loss whose logits are the soft targets of ``ls_distill``: hard labels."""
 SUPERVISION = {
-    "ls_classic": {"soft_labels": "params:soft_labels"},
+    "ls_classic": {"eps": "params:soft_labels.eps"},
     "ls_distill": {"factors": f"{namespace(TEACHER)}_training_logits"},
     "ls_tfidf": {
         "factors": "tfidf_question_relevance",
@@ -42,7 +43,8 @@ def create_pipeline(losses: Sequence[str]) -> Pipeline:
     if "ls_distill" in losses:
         trained += _training(TEACHER) + _teaching()
     compared = [namespace(loss) for loss in losses] + [f"{name}_reference" for name in REFERENCES]
-    return create_data() + create_features() + trained + _references() + _report(compared)
+    upstream = create_data() + create_features() + _conditions()
+    return upstream + trained + _references() + _report(compared)
 
 
 def create_data() -> Pipeline:
@@ -126,7 +128,8 @@ def _loss(loss: str) -> Pipeline:
         name="rank",
         tags="evaluation",
     )
-    return _training(loss) + _of_method(name, rank, _evaluate(name, {"history": f"{name}_history"}))
+    made = {"history": f"{name}_history", "conditions": "conditions"}
+    return _training(loss) + _of_method(name, rank, _evaluate(name, made))
 
 
 def _training(loss: str) -> Pipeline:
@@ -159,14 +162,33 @@ def _teaching() -> Pipeline:
     return _of_method(name, node)
 
 
-def _evaluate(method: str, history: dict[str, str]) -> Node:
+def _conditions() -> Pipeline:
+    """parameters - conditions, the same for every loss."""
+    node = Node(
+        record_conditions,
+        {
+            "corpus_notes": "corpus_notes",
+            "dataset": "params:dataset",
+            "recipe": "params:recipe",
+            "task": "params:task",
+            "split": "params:question_split",
+            "two_tower": "params:retrieval.two_tower",
+        },
+        "conditions",
+        name="record_conditions",
+        tags="evaluation",
+    )
+    return _stage(RETRIEVAL, node)
+
+
+def _evaluate(method: str, made: dict[str, str]) -> Node:
     return Node(
         nodes.evaluate,
         {
             "ranks": f"{method}_ranks",
             "recall_at": "params:retrieval.recall_at",
             "bootstrap": "params:bootstrap",
-            **history,
+            **made,
         },
         [f"{method}_metrics", f"{method}_resamples"],
         name="evaluate",
