@@ -442,7 +442,7 @@ def test_raw_files_are_shared_by_the_variants_of_a_dataset_and_by_datasets_of_a_
     assert loader("own")["catalog"]["raw_files"]["filepath"] == "data/01_raw/own"
 
 
-UNSPLIT = {"documents", "rejected_rows", "corpus_notes", "embeddings"}
+UNSPLIT = {"documents", "rejected_rows", "corpus_notes", "embeddings", "candidates", "questions"}
 """Datasets that do not depend on how a corpus is split."""
 
 
@@ -539,7 +539,7 @@ PAPERS = {
     "imdb": (18750, 6250, 25000, 2),
 }
 """Train, validation and test documents and labels, by the papers."""
-SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "squad", "toutiao", "wos"]
+SAMPLES = ["aapd", "ag_news", "arxiv", "cmu_movie", "movie_posters", "toutiao", "wos"]
 
 
 @pytest.mark.real_data

@@ -46,6 +46,7 @@ STAGES = (
     "search",
     "search_report",
     "sweep",
+    "retrieval",
     "meta_analysis",
 )
 UNVERSIONED = {
@@ -229,7 +230,9 @@ def test_parameters_of_all_nodes_exist(pipelines, task):
     assert parameters["task"] == task
     for pipeline in pipelines.values():
         asked = {name.removeprefix("params:") for name in pipeline.inputs() if ":" in name}
-        assert asked <= set(parameters)
+        assert {name.partition(".")[0] for name in asked} <= set(parameters)
+        for name, _, part in (name.partition(".") for name in asked):
+            assert not part or part in dict(parameters[name])
 
 
 @pytest.mark.slow
@@ -284,7 +287,7 @@ def test_soft_zlpr_needs_keywords_only_where_it_is_smoothed_towards_them():
 def test_every_folder_of_pipelines_is_a_pipeline(pipelines):
     folders = {path.parent.name for path in (ROOT / "src/losslab/pipelines").glob("*/pipeline.py")}
     assert folders <= set(pipelines)
-    assert len(folders) == 11
+    assert len(folders) == 12
 
 
 def test_stage_comes_with_its_upstream_and_ends_with_itself(pipelines, task):

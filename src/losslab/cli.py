@@ -23,6 +23,7 @@ from losslab.data.download.fetch import FetchOptions
 from losslab.data.download.fetch import fetch as fetch_raw_files
 from losslab.data.download.raw_folder import overview
 from losslab.data.download.sources import SOURCES
+from losslab.data.readers import QUESTION_READERS
 from losslab.errors import (
     FailedNodesError,
     FetchError,
@@ -626,7 +627,10 @@ def _resolve_names(options: dict[str, Any]) -> None:
         modality=parameters["modality"],
     )
     chosen = options["pipelines"] or ["__default__"]
-    _check("pipeline", chosen, {*registry, *map(namespace, METHODS)})
+    if task == "retrieval":
+        _refuse_for_questions(chosen, registry)
+    words = map(namespace, METHODS) if parameters["modality"] == "image" else ()
+    _check("pipeline", chosen, {*registry, *words})
     _check_losses(chosen, task, parameters["losses"])
     for name in chosen:
         if name not in registry:
@@ -669,9 +673,26 @@ def _full_name(kind: str, name: str, known: Collection[str]) -> str:
     return ends[0]
 
 
+def _refuse_for_questions(pipelines: Iterable[str], registry: Collection[str]) -> None:
+    """Stop at a pipeline for documents with labels where the dataset has questions."""
+    from losslab.pipeline_registry import create_registry
+
+    for name in pipelines:
+        if name not in registry and name in create_registry():
+            raise click.ClickException(
+                f"'{name}' is for documents with labels, and this dataset has questions: kedro run "
+                "trains and compares what fits; --losses chooses"
+            )
+
+
 def _check_losses(pipelines: Iterable[str], task: str, losses: Collection[str] | None) -> None:
     """Stop at a pipeline that does not fit the task, or at a loss that is not among ``--losses``."""
     for name in pipelines:
+        if name == "retrieval" and task != name:
+            raise click.ClickException(
+                "retrieval needs questions, and this dataset has documents with labels: "
+                f"--dataset={' or '.join(QUESTION_READERS)}"
+            )
         loss = METHODS.get(method_of(name))
         if loss is None or name != namespace(loss.name):
             continue

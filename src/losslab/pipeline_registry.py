@@ -17,6 +17,7 @@ from losslab.pipelines import (
     features,
     meta_analysis,
     reporting,
+    retrieval,
     search,
     supervision,
     sweep,
@@ -47,7 +48,20 @@ def create_registry(
     """
     beside = baselines_for_task(task, modality) if baselines is None else baselines
     chosen = tuple(losses or losses_for_task(task, modality))
+    if task == "retrieval":
+        return _retrieval(chosen)
     return dict(_registry(task, chosen, tuple(beside), soft_zlpr, modality))
+
+
+def _retrieval(chosen: Sequence[str]) -> dict[str, Pipeline]:
+    """The pipelines of a question-answer corpus."""
+    every, upstream = retrieval.create_pipeline(chosen), retrieval.create_data()
+    return {
+        "data": upstream,
+        "features": upstream + retrieval.create_features(),
+        "retrieval": every,
+        "__default__": every,
+    }
 
 
 @cache
@@ -89,6 +103,7 @@ def _registry(
         "sweep": sweep.create_pipeline(),
         "search": _searches(chosen, every),
         "search_report": search.create_report(),
+        "retrieval": retrieval.create_pipeline(losses_for_task("retrieval")),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
         "__default__": every + baselines + report,

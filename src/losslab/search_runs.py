@@ -19,6 +19,7 @@ from losslab.parameters import (
     expand_sweep,
     losses_for_task,
     namespace,
+    refuse_retrieval,
 )
 from losslab.parameters.sweeps import SweepPoint
 from losslab.pipeline_registry import create_registry
@@ -57,6 +58,7 @@ class SearchRun:
         """The search with what the command line sets; raise ParameterError at a mistake."""
         given = options["params"]
         parameters = check(given)
+        refuse_retrieval(parameters["task"], "search")
         losses = list(
             parameters["losses"] or losses_for_task(parameters["task"], parameters["modality"])
         )

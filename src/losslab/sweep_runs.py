@@ -16,7 +16,15 @@ from kedro.io import DataCatalog, DatasetError
 
 from losslab.errors import LosslabError, ParameterError
 from losslab.hooks import PART, RunPart
-from losslab.parameters import Sweep, SweepJob, did_you_mean, expand_sweep, losses_of, namespace
+from losslab.parameters import (
+    Sweep,
+    SweepJob,
+    did_you_mean,
+    expand_sweep,
+    losses_of,
+    namespace,
+    refuse_retrieval,
+)
 from losslab.parameters.sweeps import EACH_LABEL
 from losslab.parameters.validation import merge_mappings
 from losslab.parameters.variants import flatten
@@ -54,6 +62,7 @@ class SweepRun:
         """The sweep ``name`` with what the command line sets; raise ParameterError at a mistake."""
         given = {**given, "sweep": name}
         parameters = check(given)
+        refuse_retrieval(parameters["task"], "sweep")
         sweep = Sweep.model_validate(parameters["sweep"])
         if sweep.metric is not None and sweep.metric not in METRICS:
             raise ParameterError(did_you_mean(f"sweeps.{name}.metric", sweep.metric, METRICS))

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -13,6 +13,7 @@ from losslab.errors import CorpusError
 
 DOCUMENT_COLUMNS = ["id", "text", "labels", "split"]
 IMAGE_COLUMNS = ["image", "image_sha256"]
+QUESTION_COLUMNS = ["id", "text", "candidate", "split"]
 REJECTED_COLUMNS = ["file", "line", "reason"]
 Modality = Literal["text", "image"]
 """What a document is."""
@@ -31,11 +32,14 @@ class Corpus:
         rejected: ``file``, ``line`` and ``reason`` of each malformed row.
         notes: facts such as the source's version; ``excluded``: number of valid rows that a rule
             of the corpus excludes, by rule.
+        questions: of a question-answer corpus, whose documents are the candidate answers: ``id``,
+            ``text``, ``candidate`` (the id of the positive), ``split``.
     """
 
     documents: pd.DataFrame
     rejected: pd.DataFrame
     notes: dict[str, Any] = field(default_factory=dict)
+    questions: pd.DataFrame | None = None
 
     @classmethod
     def of(
@@ -66,9 +70,22 @@ class Corpus:
         return {
             "notes": {name: value for name, value in self.notes.items() if name != "excluded"},
             "documents": len(self.documents),
+            **({} if self.questions is None else {"questions": len(self.questions)}),
             "rejected": dict(reasons.most_common()),
             "excluded": self.notes.get("excluded", {}),
         }
+
+
+def with_questions(candidates: Corpus, questions: Corpus) -> Corpus:
+    """``candidates`` as a question-answer corpus; a question's only label is its positive."""
+    table = questions.documents.assign(candidate=questions.documents["labels"].str[0])
+    excluded = Counter(candidates.notes["excluded"]) + Counter(questions.notes["excluded"])
+    return replace(
+        candidates,
+        rejected=pd.concat([candidates.rejected, questions.rejected], ignore_index=True),
+        notes={**candidates.notes, "excluded": dict(excluded)},
+        questions=table[QUESTION_COLUMNS],
+    )
 
 
 def check_rejected(summary: Mapping[str, Any], *, limit: float, details: str) -> None:
@@ -77,7 +94,7 @@ def check_rejected(summary: Mapping[str, Any], *, limit: float, details: str) ->
     ``details`` is the dataset that lists them.
     """
     rejected = sum(summary["rejected"].values())
-    rows = rejected + summary["documents"]
+    rows = rejected + summary["documents"] + summary.get("questions", 0)
     if not rows:
         raise CorpusError("no documents: a rule of the corpus excludes every row")
     if rejected <= limit * rows and summary["documents"]:

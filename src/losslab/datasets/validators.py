@@ -5,7 +5,7 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.data import SPLITS
-from losslab.data.corpus import DOCUMENT_COLUMNS, IMAGE_COLUMNS
+from losslab.data.corpus import DOCUMENT_COLUMNS, IMAGE_COLUMNS, QUESTION_COLUMNS
 
 
 def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
@@ -20,6 +20,19 @@ def check_documents(documents: pd.DataFrame) -> pd.DataFrame:
     _name_rows("duplicate id", documents, documents["id"].duplicated())
     _name_rows("empty text", documents, documents["text"].str.strip() == "")
     return documents
+
+
+def check_questions(questions: pd.DataFrame) -> pd.DataFrame:
+    """Validate questions: columns, unique ids, a positive for each, at least one row."""
+    if list(questions.columns) != QUESTION_COLUMNS:
+        raise ValueError(
+            f"expected the columns {QUESTION_COLUMNS}, found {list(questions.columns)}"
+        )
+    if questions.empty:
+        raise ValueError("expected at least one question, found none")
+    _name_rows("duplicate id", questions, questions["id"].duplicated(), "questions")
+    _name_rows("no candidate", questions, questions["candidate"].isna(), "questions")
+    return questions
 
 
 def check_splits(documents: pd.DataFrame) -> pd.DataFrame:
@@ -41,7 +54,9 @@ def check_label_matrix(targets: sparse.csr_array) -> sparse.csr_array:
     return targets
 
 
-def _name_rows(fault: str, documents: pd.DataFrame, rows: pd.Series) -> None:
+def _name_rows(
+    fault: str, documents: pd.DataFrame, rows: pd.Series, kind: str = "documents"
+) -> None:
     if rows.any():
         names = ", ".join(map(str, documents.loc[rows, "id"].head(3)))
-        raise ValueError(f"{int(rows.sum())} documents with {fault}, such as {names}")
+        raise ValueError(f"{int(rows.sum())} {kind} with {fault}, such as {names}")

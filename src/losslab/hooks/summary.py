@@ -13,6 +13,9 @@ from losslab.errors import LosslabError
 from losslab.hooks.parts import current_part
 from losslab.hooks.tracking import METRICS, Tracking, Wrapper
 
+REPORTS = ("report_page", "retrieval_page")
+"""Pages that a run ends with."""
+
 
 class Summary:
     """Prints the metrics that a run saved as a table, and where to look further."""
@@ -34,11 +37,11 @@ class Summary:
         part = current_part()
         if part is not None and dataset_name in part.asked:
             part.datasets[dataset_name] = data
-        if dataset_name in METRICS:
+        if dataset_name in METRICS and "rules" in data:  # ranks of retrieval are reported alone
             self._metrics[METRICS[dataset_name]] = data
         elif dataset_name == "failed_losses":
             self._failed = data
-        self._report_saved |= dataset_name == "report_page"
+        self._report_saved |= dataset_name in REPORTS
 
     @hook_impl
     def on_node_error(self, error: Exception, catalog: DataCatalog) -> None:
@@ -58,7 +61,7 @@ class Summary:
         """Collect the metrics of losses that a worker evaluated."""
         part = current_part()
         asked = part.asked if part else ()
-        for name in {*METRICS, "failed_losses", "report_page", *asked} & set(node.outputs):
+        for name in {*METRICS, "failed_losses", *REPORTS, *asked} & set(node.outputs):
             self.after_dataset_saved(name, catalog.load(name))
 
     @hook_impl(wrapper=True, tryfirst=True)
@@ -73,15 +76,19 @@ class Summary:
             self._print_search(catalog)
         elif "cross_validation_page" in pipeline.all_outputs():
             self._print_folds(catalog)
+        elif "retrieval_page" in pipeline.all_outputs():
+            self._print_retrieval(catalog)
         elif self._metrics:
             self._print(catalog)
         return results
 
     @hook_impl(wrapper=True, tryfirst=True)
-    def on_pipeline_error(self, catalog: DataCatalog) -> Wrapper:
+    def on_pipeline_error(self, pipeline: Pipeline, catalog: DataCatalog) -> Wrapper:
         """Print the table of what was finished, and what failed."""
         results = yield
-        if self._report_saved:
+        if self._report_saved and "retrieval_page" in pipeline.all_outputs():
+            self._print_retrieval(catalog)
+        elif self._report_saved:
             self._print(catalog)
         return results
 
@@ -104,6 +111,18 @@ class Summary:
         table = sweep_to_markdown(catalog.load("sweep_table"), catalog.load("sweep_results"))
         runs = f"runs     {self._tracking.how_to_open()}"
         click.echo("\n".join(["", f"report   {_relative(page.latest)}", "", table, "", runs, ""]))
+
+    def _print_retrieval(self, catalog: DataCatalog) -> None:
+        """Recall@k and MRR of every method, the path of the page, and what failed."""
+        from losslab.reporting import retrieval_to_markdown
+
+        page: Any = catalog.get("retrieval_page")
+        reference = catalog.load("params:report").reference
+        lines = ["", retrieval_to_markdown(catalog.load("retrieval_comparison"), reference)]
+        lines += [f"| {loss} | failed: {reason} |" for loss, reason in self._failed.items()]
+        lines += ["", f"report   {_relative(page.latest)}"]
+        lines += [f"runs     {self._tracking.how_to_open()}", "DAG      kedro viz", ""]
+        click.echo("\n".join(lines))
 
     def _print_search(self, catalog: DataCatalog) -> None:
         """The path of the page, then default against tuned, and where the best settings are."""

@@ -61,6 +61,8 @@ ARTIFACTS = {
     "corpus_table": "corpus_table.csv",
     "cross_validation_page": "cross_validation.html",
     "fold_comparison": "fold_comparison.csv",
+    "retrieval_page": "report.html",
+    "retrieval_comparison": "retrieval.csv",
     "search_page": "search.html",
     "search_table": "search.csv",
     "best_settings": "best.yml",
@@ -75,6 +77,8 @@ NOT_OF_A_TRAINING = {
     *("features", "frozen_encoder", "bootstrap"),  # parts of recipe and report
 }
 """Parameters that the run of a training has not; the parent run has those of its nodes."""
+OF_RETRIEVAL = {"retrieval", "question_split"}
+"""Parameters that trainings of no other task have."""
 OUTBOX = "data/.mlflow_outbox"
 """Where operations for MLflow wait, below the project's folder."""
 MLFLOW_DEFAULTS = {
@@ -334,6 +338,7 @@ class Tracking:
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
         """All parameters a training depends on, and no options of other losses."""
         others = {*NOT_OF_A_TRAINING, *(namespace(name) for name in METHODS)}
+        others |= set() if self._parameters.get("task") == "retrieval" else OF_RETRIEVAL
         shared = {key: value for key, value in self._parameters.items() if key not in others}
         return {
             **shared,
@@ -360,15 +365,16 @@ class Tracking:
             self._log_results(runs, METRICS[dataset_name], data, current=current)
         elif dataset_name in ARTIFACTS:
             runs.log_artifact(data, ARTIFACTS[dataset_name])
-            if current and dataset_name == "report_page":
+            if current and dataset_name in ("report_page", "retrieval_page"):
                 runs.tag_parent(self._made_by(dataset_name))
 
     def _log_results(
         self, runs: TrainingRuns, loss: str, metrics: dict[str, Any], *, current: bool
     ) -> None:
         """Log the test metrics of a loss and end its runs."""
-        rules = self._catalog.load(f"{namespace(loss)}_decision_rules")
-        of_all_seeds = _intervals(metrics) | _metrics_by_rule(metrics)
+        ranked = "rules" not in metrics  # retrieval decides nothing
+        rules = {} if ranked else self._catalog.load(f"{namespace(loss)}_decision_rules")
+        of_all_seeds = _intervals(metrics) | ({} if ranked else _metrics_by_rule(metrics))
         for name, seed_metrics in metrics["seeds"].items():
             seed = int(name)
             known = self._training_params(loss, seed) if current else {"loss": loss, "seed": seed}
@@ -381,7 +387,7 @@ class Tracking:
             }
             made_by = self._made_by(f"{namespace(loss)}_metrics") if current else {}
             runs.tag(loss, seed, _training_tags(metrics["training"]["seeds"][name]) | made_by)
-            if not current:  # the run it was made by has them
+            if rules and not current:  # the run it was made by has them
                 runs.log_artifact(rules, "decision_rules.json", (loss, seed))
             runs.finish(loss, seed, "FINISHED", test_metrics | of_all_seeds)
             of_all_seeds = _intervals(

@@ -10,11 +10,19 @@ from losslab.parameters.features import TfidfSettings
 from losslab.parameters.losses import (
     LossSettings,
     baselines_for_task,
+    fits_task,
     losses_for_task,
     method_of,
     namespace,
+    refuse_retrieval,
 )
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
+from losslab.parameters.retrieval import (
+    BM25Settings,
+    QuestionSplitSettings,
+    RetrievalSettings,
+    TwoTowerSettings,
+)
 from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
@@ -50,6 +58,7 @@ from losslab.parameters.validation import validate_parameters
 
 __all__ = [
     "Augmentation",
+    "BM25Settings",
     "BootstrapSettings",
     "CNNSettings",
     "ElementKeywordSettings",
@@ -67,9 +76,11 @@ __all__ = [
     "LossSettings",
     "ModelSettings",
     "ProbeSettings",
+    "QuestionSplitSettings",
     "Recipe",
     "RegularizerSettings",
     "ReportSettings",
+    "RetrievalSettings",
     "SearchSettings",
     "SoftLabelSettings",
     "SplitSettings",
@@ -81,15 +92,18 @@ __all__ = [
     "ThresholdGrid",
     "TrainingSettings",
     "TransformerSettings",
+    "TwoTowerSettings",
     "UndersampleSettings",
     "WordSettings",
     "baselines_for_task",
     "did_you_mean",
     "expand_sweep",
+    "fits_task",
     "frozen_encoder",
     "losses_for_task",
     "losses_of",
     "method_of",
     "namespace",
+    "refuse_retrieval",
     "validate_parameters",
 ]

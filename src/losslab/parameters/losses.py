@@ -9,10 +9,13 @@ from pydantic.functional_validators import AfterValidator
 
 from losslab.baselines import BASELINES, METHODS
 from losslab.data.corpus import Modality
+from losslab.errors import ParameterError
 from losslab.losses import LOSSES, Hyperparameter
 from losslab.parameters.base import Positive, Settings
 
-Task = Literal["multi", "single"]
+Task = Literal["multi", "single", "retrieval"]
+RETRIEVAL_LOSSES = ("ce", "ls_classic", "ls_distill", "ls_tfidf", "kwls")
+"""Losses over the candidates of a batch: hard labels first, then the soft targets of KWLS."""
 LEARNING_RATE = "learning_rate"
 """What every loss may set besides its options; null: the recipe's."""
 
@@ -44,31 +47,51 @@ def namespace(method: str) -> str:
 
 
 def method_of(name: str) -> str:
-    """The loss or baseline of a namespace.
+    """The loss, baseline or reference of a namespace.
 
-    >>> method_of("db_loss"), method_of("svm_baseline")
-    ('db', 'svm')
+    >>> method_of("db_loss"), method_of("svm_baseline"), method_of("bm25_reference")
+    ('db', 'svm', 'bm25')
     """
-    return name.removesuffix("_loss").removesuffix("_baseline")
+    return name.removesuffix("_loss").removesuffix("_baseline").removesuffix("_reference")
+
+
+def fits_task(method: str, task: str) -> bool:
+    """Whether a loss or baseline fits a task.
+
+    >>> fits_task("kwls", "retrieval"), fits_task("bce", "retrieval"), fits_task("svm", "multi")
+    (True, False, True)
+    """
+    return method in RETRIEVAL_LOSSES if task == "retrieval" else task in METHODS[method].tasks
 
 
 def losses_for_task(task: str, modality: Modality = "text") -> list[str]:
-    """The losses that fit a task, ``multi`` or ``single``, in the order of ``LOSSES``.
+    """The losses that fit a task, in the order of ``LOSSES``; of retrieval, hard labels first.
 
     Without those that learn from words where documents are images.
     """
+    if task == "retrieval":
+        return list(RETRIEVAL_LOSSES)
     return [
         name
         for name, loss in LOSSES.items()
-        if task in loss.tasks and not (modality == "image" and loss.reads_words)
+        if fits_task(name, task) and not (modality == "image" and loss.reads_words)
     ]
+
+
+def refuse_retrieval(task: str, command: str) -> None:
+    """Raise ParameterError where a command is for documents with labels alone."""
+    if task == "retrieval":
+        raise ParameterError(
+            f"kedro {command} is for documents with labels, and this dataset has questions: kedro "
+            "run trains and compares what fits"
+        )
 
 
 def baselines_for_task(task: str, modality: Modality = "text") -> list[str]:
     """The baselines that fit a task, in the order of ``BASELINES``; all of them read words."""
     if modality == "image":
         return []
-    return [name for name, baseline in BASELINES.items() if task in baseline.tasks]
+    return [name for name in BASELINES if fits_task(name, task)]
 
 
 @cache

@@ -58,7 +58,7 @@ class FrozenEncoder(Settings):
 
     backbone: str
     pooling: Literal["cls", "mean"]
-    max_length: int
+    max_length: int = Field(ge=8, le=65_536)
     truncation: Literal["head", "head_tail"]
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model, model_vali
 
 from losslab.baselines import BASELINES, METHODS
 from losslab.data.corpus import Modality
-from losslab.data.readers import READERS, modality_of, reader_options
+from losslab.data.readers import QUESTION_READERS, READERS, modality_of, reader_options
 from losslab.errors import ParameterError
 from losslab.losses import LOSSES
 from losslab.parameters.base import MAX_COUNT, MAX_SEED, Seed, Settings
@@ -18,8 +18,9 @@ from losslab.parameters.data import CardinalityLimits, SplitSettings, Undersampl
 from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.features import TfidfSettings
-from losslab.parameters.losses import LEARNING_RATE, Task, namespace, option_model
+from losslab.parameters.losses import LEARNING_RATE, Task, fits_task, namespace, option_model
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
+from losslab.parameters.retrieval import QuestionSplitSettings, RetrievalSettings
 from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
 from losslab.parameters.supervision import (
@@ -33,6 +34,12 @@ from losslab.parameters.training import RecipeEntry, SelectBy, frozen_encoder
 
 logger = logging.getLogger(__name__)
 MAX_SEEDS = 1000
+TASK_DATA = {
+    "multi": "multi-label data",
+    "single": "single-label data",
+    "retrieval": "retrieval",
+}
+"""What a loss is said not to fit."""
 
 
 class Parameters(Settings):
@@ -64,6 +71,8 @@ class Parameters(Settings):
     evaluated_rules: list[Rule]
     report: ReportSettings
     search: SearchSettings
+    question_split: QuestionSplitSettings
+    retrieval: RetrievalSettings
     sweep: str | None
     sweeps: dict[str, Sweep]
 
@@ -74,12 +83,22 @@ class Parameters(Settings):
         return self
 
     @model_validator(mode="after")
+    def _task_fits(self) -> "Parameters":
+        reader = self.reader or self.dataset
+        has_questions = reader in QUESTION_READERS
+        if has_questions != (self.task == "retrieval"):
+            kind = "questions and candidate answers" if has_questions else "documents with labels"
+            tasks = "retrieval" if has_questions else "multi or single"
+            raise ValueError(f"task: {reader} has {kind}, its task is {tasks}, not {self.task}")
+        return self
+
+    @model_validator(mode="after")
     def _losses_fit(self) -> "Parameters":
         for name in self.losses or ():
             if name not in LOSSES:
                 raise ValueError(did_you_mean("loss", name, LOSSES))
-            if self.task not in LOSSES[name].tasks:
-                raise ValueError(f"losses: {name} does not fit {self.task}-label data")
+            if not fits_task(name, self.task):
+                raise ValueError(f"losses: {name} does not fit {TASK_DATA[self.task]}")
         return self
 
     @model_validator(mode="after")
@@ -87,8 +106,8 @@ class Parameters(Settings):
         for name in self.baselines or ():
             if name not in BASELINES:
                 raise ValueError(did_you_mean("baseline", name, BASELINES))
-            if self.task not in BASELINES[name].tasks:
-                raise ValueError(f"baselines: {name} does not fit {self.task}-label data")
+            if not fits_task(name, self.task):
+                raise ValueError(f"baselines: {name} does not fit {TASK_DATA[self.task]}")
         return self
 
 

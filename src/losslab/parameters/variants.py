@@ -7,7 +7,10 @@ from typing import Any
 
 CORPUS_PARAMETERS = ("reader", "corpus")
 """The parameters that decide which documents there are."""
-DATA_PARAMETERS = ("reader", "task", "corpus", "min_label_frequency", "split", "undersample")
+DATA_PARAMETERS = (
+    *("reader", "task", "corpus", "min_label_frequency", "split", "undersample"),
+    "question_split",
+)
 """The parameters that decide which documents, labels and splits there are."""
 _OF_TEXTS = ("backbone", "pooling", "max_length", "truncation")
 ENCODER_PARAMETERS = {

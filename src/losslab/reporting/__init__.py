@@ -25,6 +25,7 @@ from losslab.reporting.result_plots import (
     draw_ranks,
     draw_similar_labels,
 )
+from losslab.reporting.retrieval_page import retrieval_to_markdown
 from losslab.reporting.score_plots import (
     draw_example_scores,
     draw_label_scatter,
@@ -80,6 +81,7 @@ __all__ = [
     "loss_facts",
     "marked_losses",
     "render_page",
+    "retrieval_to_markdown",
     "search_to_markdown",
     "sweep_to_markdown",
     "tabulate_label_scores",

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from losslab.manifest import BrokenFileError, Manifest
-from losslab.parameters import method_of
+from losslab.parameters import method_of, namespace
 from losslab.reporting.comparison import incomparable_losses, marked_losses
 
 logger = logging.getLogger(__name__)
@@ -63,8 +63,8 @@ def saved_results(folder: Path) -> Iterator[SavedResult]:
     """
     for file in sorted(folder.glob("*/*/*_*/metrics.json/*/metrics.json")):
         loss, version = file.parents[2], file.parent.name
-        if not is_sound(file):
-            continue
+        if namespace(method_of(loss.name)) != loss.name or not is_sound(file):
+            continue  # references of retrieval have no recipe
         result = json.loads(file.read_text(encoding="utf-8"))
         if not isinstance(result["conditions"]["recipe"], Mapping):
             logger.warning("%s is left out: an earlier version of losslab wrote it", file)

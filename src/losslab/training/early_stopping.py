@@ -6,7 +6,6 @@ from typing import Any
 from torch import Tensor
 
 from losslab.evaluation import beats_trivial
-from losslab.parameters.training import SelectBy
 from losslab.training.distributed import get_rank
 from losslab.training.events import EpochEnded, publish
 from losslab.training.network import ModelWithLoss
@@ -31,7 +30,7 @@ class EarlyStopping:
         name: str,
         seed: int,
         network: ModelWithLoss,
-        select_by: SelectBy,
+        select_by: str,
         patience: int,
         *,
         patience_steps: int = 0,

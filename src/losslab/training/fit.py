@@ -18,7 +18,7 @@ from torch import Tensor
 
 from losslab.errors import NonFiniteLossError
 from losslab.evaluation import describe_training, training_facts
-from losslab.parameters.training import SelectBy, TrainingSettings
+from losslab.parameters.training import TrainingSettings
 from losslab.training.batches import SplitDataset
 from losslab.training.checkpoint import TrainingCheckpoints
 from losslab.training.distributed import cpu_threads, get_rank
@@ -42,7 +42,7 @@ class Fitted:
     weights: dict[str, Tensor]
     history: pd.DataFrame
     best_epoch: float
-    select_by: SelectBy
+    select_by: str
     trivial: Mapping[str, float]
     ended_by: str
 
@@ -66,12 +66,13 @@ def fit(
     compute_metrics: ComputeMetrics,
     name: str,
     seed: int,
-    select_by: SelectBy = "macro_f1",
+    select_by: str = "macro_f1",
     trivial: Mapping[str, float] | None = None,
     batchwise: bool = False,
     labels: Sequence[str] | None = None,
     failures: Path | None = None,
     checkpoints: TrainingCheckpoints | None = None,
+    trainer_class: type[Trainer] = Trainer,
 ) -> Fitted:
     """Train one network with early stopping on ``select_by``, a metric of ``compute_metrics``.
 
@@ -80,6 +81,7 @@ def fit(
         batchwise: the loss is not a mean over documents and gets larger batches.
         failures: the folder for the batch and weights of a training that fails.
         checkpoints: where the training continues from, and keeps its result.
+        trainer_class: retrieval has one of its own, which validates in another way.
     """
     if get_rank() == 0:
         publish(TrainingStarted(name, seed))
@@ -90,7 +92,7 @@ def fit(
     torch.manual_seed(seed + get_rank())
     with cpu_threads(settings.threads):
         title = f"{name} seed {seed}"
-        trainer = Trainer(
+        trainer = trainer_class(
             network, train, settings=settings, batch_size=size, seed=seed, title=title
         )
         stopping = EarlyStopping(

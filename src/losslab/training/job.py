@@ -1,6 +1,6 @@
 """A training as data: everything it depends on can be written down and carried elsewhere."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,9 @@ from losslab.training.checkpoint import Checkpoints, TrainingCheckpoints
 from losslab.training.fit import Fitted, fit, load_finished
 from losslab.training.memory import explains_memory
 from losslab.training.network import ModelWithLoss, load_weights
+
+Train = Callable[[Any, Any, Path | None, TrainingCheckpoints | None], Fitted]
+"""Trains one seed of a job with its data; takes the folder of failures and the checkpoints."""
 
 
 class TrainingJob(BaseModel):
@@ -96,20 +99,22 @@ def with_learning_rate(recipe: Recipe, rate: float | None) -> Recipe:
 
 
 def run_seeds(
-    job: TrainingJob,
-    data: TrainingData,
+    job: Any,
+    data: Any,
     seeds: range,
     failures: Path | None = None,
     checkpoints: Checkpoints | None = None,
+    train: Train | None = None,
 ) -> tuple[dict[str, np.ndarray], pd.DataFrame]:
     """Train once per seed: the weights of each best epoch by ``seed_<n>/<name>``, and all histories.
 
-    With ``checkpoints``, finished seeds are not trained again and a killed one continues.
+    With ``checkpoints``, finished seeds are not trained again and a killed one continues. ``train``:
+    what trains a seed of a job of another kind, such as that of retrieval.
     """
     weights: dict[str, np.ndarray] = {}
     histories = []
     for seed in seeds:
-        fitted = run_job(job.model_copy(update={"seed": seed}), data, failures, checkpoints)
+        fitted = run_job(job.model_copy(update={"seed": seed}), data, failures, checkpoints, train)
         weights |= {f"seed_{seed}/{name}": w.numpy() for name, w in fitted.weights.items()}
         histories.append(fitted.full_history(seed))
     return weights, pd.concat(histories, ignore_index=True)
@@ -170,16 +175,27 @@ def posterior_draws(job: TrainingJob, model: Mapping[str, np.ndarray]) -> dict[s
 
 
 def run_job(
-    job: TrainingJob,
-    data: TrainingData,
+    job: Any,
+    data: Any,
     failures: Path | None = None,
     checkpoints: Checkpoints | None = None,
+    train: Train | None = None,
 ) -> Fitted:
-    """Train as the job says, in this process or in as many as its recipe asks for."""
+    """Train as the job says, unless a finished result is among the checkpoints."""
     resumable = None if checkpoints is None else own_checkpoints(job, data, checkpoints)
     finished = resumable and load_finished(resumable, job.loss.name, job.seed)
     if finished:
         return finished
+    return (train or train_job)(job, data, failures, resumable)
+
+
+def train_job(
+    job: TrainingJob,
+    data: TrainingData,
+    failures: Path | None,
+    resumable: TrainingCheckpoints | None,
+) -> Fitted:
+    """Train in this process, or in as many as the recipe asks for."""
     if job.recipe.training.processes > 1:
         from losslab.training.launch import run_in_processes
 
@@ -187,9 +203,7 @@ def run_job(
     return run_here(job, data, failures, resumable)
 
 
-def own_checkpoints(
-    job: TrainingJob, data: TrainingData, checkpoints: Checkpoints
-) -> TrainingCheckpoints:
+def own_checkpoints(job: Any, data: Any, checkpoints: Checkpoints) -> TrainingCheckpoints:
     """The checkpoints of one job with its data; those of other jobs or data are not used."""
     facts = {"job": job.model_dump(mode="json"), "data": joblib.hash(data, hash_name="sha1")}
     return checkpoints.of_training(f"{job.loss.name}/seed_{job.seed}", facts)

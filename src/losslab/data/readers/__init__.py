@@ -66,6 +66,9 @@ READERS: dict[str, Callable[..., Corpus]] = {
 FILE_READERS = ("own", "csv", "jsonl")
 """The reader of one's own file, under three names, whatever the dataset is called."""
 
+QUESTION_READERS = ("squad",)
+"""Readers of question-answer corpora, whose task is retrieval."""
+
 PACKAGED: dict[str, Callable[[], Path]] = {
     "cwe": packaged_folder,
 }
@@ -102,4 +105,12 @@ def options_of(reader: Callable[..., Any]) -> type[BaseModel]:
     return create_model(f"Options of {reader.__name__}", __config__=strict, **fields)
 
 
-__all__ = ["FILE_READERS", "PACKAGED", "READERS", "modality_of", "options_of", "reader_options"]
+__all__ = [
+    "FILE_READERS",
+    "PACKAGED",
+    "QUESTION_READERS",
+    "READERS",
+    "modality_of",
+    "options_of",
+    "reader_options",
+]

@@ -95,6 +95,10 @@ class Collector:
         if document.image is not None:
             self._images.append(document.image)
 
+    def __contains__(self, name: str) -> bool:
+        """Whether a document of this id was added."""
+        return name in self._locations
+
     def reject(self, location: SourceLocation, reason: str) -> None:
         """Record a rejected row."""
         self._rejected.append((self._relative(location.path), location.line, reason))

@@ -21,6 +21,7 @@ function tracesFor(figure) {
 // A figure of few losses, its members, has them in colour even if they are not chosen: in colours that are free.
 function memberColours(figure) {
   const members = figure.data.filter(trace => trace.meta && trace.meta.role === "member").map(trace => trace.meta.loss);
+  if (!members.length) return new Map(); // pages without a choice of losses have no colours for them
   const others = [...new Set(members)].filter(loss => !choice.losses.includes(loss)), taken = choice.losses.map(colourName);
   const all = Array.from({ length: COLOURS }, (_, slot) => `--c${slot + 1}`), free = all.filter(name => !taken.includes(name));
   return new Map(others.map((loss, place) => [loss, [...free, ...all][place % all.length]]));
