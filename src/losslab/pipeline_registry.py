@@ -15,6 +15,7 @@ from losslab.pipelines import (
     evaluation,
     features,
     meta_analysis,
+    predict,
     reporting,
     search,
     supervision,
@@ -34,6 +35,8 @@ def create_registry(
     baselines: Sequence[str] | None = None,
     *,
     soft_zlpr: str = "classic",
+    predicting: str = "bce",
+    explain: bool = False,
 ) -> dict[str, Pipeline]:
     """The pipelines of a task, with a report on ``losses`` and ``baselines``, by default all that fit.
 
@@ -41,10 +44,12 @@ def create_registry(
 
     Args:
         soft_zlpr: what the targets of soft_zlpr are smoothed towards (``soft_labels.soft_zlpr``).
+        predicting: the loss or baseline of ``predict``; ``explain``: with a page of explanations.
     """
     beside = baselines_for_task(task) if baselines is None else baselines
     chosen = tuple(losses or losses_for_task(task))
-    return dict(_registry(task, chosen, tuple(beside), soft_zlpr))
+    labels = predict.create_pipeline(predicting, explain=explain)
+    return {**_registry(task, chosen, tuple(beside), soft_zlpr), "predict": labels}
 
 
 @cache

@@ -6,6 +6,7 @@ from losslab.datasets.files import (
     JSONDataset,
     PageDataset,
     ParquetDataset,
+    PredictedLabelsDataset,
     PredictionsDataset,
     SoftLabelsDataset,
     SparseMatrixDataset,
@@ -16,6 +17,7 @@ from losslab.datasets.folders import (
     CheckpointsDataset,
     FolderDataset,
     FoldMetricsDataset,
+    InputFileDataset,
     RawFolderDataset,
 )
 from losslab.datasets.provenance import ProvenanceDataset
@@ -26,9 +28,11 @@ __all__ = [
     "FigureDataset",
     "FoldMetricsDataset",
     "FolderDataset",
+    "InputFileDataset",
     "JSONDataset",
     "PageDataset",
     "ParquetDataset",
+    "PredictedLabelsDataset",
     "PredictionsDataset",
     "ProvenanceDataset",
     "RawFolderDataset",

@@ -23,5 +23,7 @@ class PipelineSelection:
                 parameters["losses"],
                 parameters["baselines"],
                 soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
+                predicting=parameters["predict"]["loss"],
+                explain=parameters["predict"]["explain"],
             )
         )

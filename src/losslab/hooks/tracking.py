@@ -71,7 +71,7 @@ ARTIFACTS = {
 SEARCHES = {f"{namespace(loss)}_search" for loss in LOSSES}
 """Datasets that hold the trials of a loss."""
 NOT_OF_A_TRAINING = {
-    *("sweep", "search", "losses", "baselines", "report"),
+    *("sweep", "search", "losses", "baselines", "report", "predict", "mlflow"),
     *("features", "frozen_encoder", "bootstrap"),  # parts of recipe and report
 }
 """Parameters that the run of a training has not; the parent run has those of its nodes."""

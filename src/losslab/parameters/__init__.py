@@ -14,6 +14,7 @@ from losslab.parameters.losses import (
     method_of,
     namespace,
 )
+from losslab.parameters.predict import MlflowSettings, PredictSettings
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
@@ -54,7 +55,9 @@ __all__ = [
     "LSTMSettings",
     "LabelGroupSettings",
     "LossSettings",
+    "MlflowSettings",
     "ModelSettings",
+    "PredictSettings",
     "ProbeSettings",
     "Recipe",
     "RegularizerSettings",

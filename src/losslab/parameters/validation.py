@@ -18,6 +18,7 @@ from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.features import TfidfSettings
 from losslab.parameters.losses import LEARNING_RATE, Task, namespace, option_model
+from losslab.parameters.predict import MlflowSettings, PredictSettings
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.search import SearchSettings
 from losslab.parameters.suggestions import did_you_mean
@@ -62,6 +63,8 @@ class Parameters(Settings):
     primary_rule: Rule
     report: ReportSettings
     search: SearchSettings
+    predict: PredictSettings
+    mlflow: MlflowSettings
     sweep: str | None
     sweeps: dict[str, Sweep]
 
@@ -87,6 +90,15 @@ class Parameters(Settings):
                 raise ValueError(did_you_mean("baseline", name, BASELINES))
             if self.task not in BASELINES[name].tasks:
                 raise ValueError(f"baselines: {name} does not fit {self.task}-label data")
+        return self
+
+    @model_validator(mode="after")
+    def _predicting_loss_fits(self) -> "Parameters":
+        name = self.predict.loss
+        if name is not None and name not in METHODS:
+            raise ValueError(did_you_mean("predict.loss", name, METHODS))
+        if name is not None and self.task not in METHODS[name].tasks:
+            raise ValueError(f"predict.loss: {name} does not fit {self.task}-label data")
         return self
 
 
@@ -196,6 +208,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.losses and checked.report.reference not in checked.losses:
         values["report"]["reference"] = checked.losses[0]
         logger.info("report.reference: %s, the first of the losses", checked.losses[0])
+    values["predict"]["loss"] = checked.predict.loss or values["report"]["reference"]
     for name in METHODS:
         options = values[namespace(name)]
         rate = {LEARNING_RATE: options.pop(LEARNING_RATE, None)} if name in LOSSES else {}
