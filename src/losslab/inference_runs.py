@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kedro.io import DatasetError, MemoryDataset
+from kedro.io import DatasetError
 
 from losslab.datasets.checked import Checked
 from losslab.errors import ModelError
@@ -49,7 +49,8 @@ def open_model(
     method = parameters["predict"]["loss"]
     catalog = open_catalog(project, options, options["params"])
     shared = {name: each for name, each in parameters.items() if name not in NOT_OF_A_MODEL}
-    catalog["parameters"] = MemoryDataset(shared)
+    every: Any = catalog.get("parameters")
+    every.save(shared)
     pipeline = assemble(method)
     plan, (node,) = RunPlan(pipeline, catalog), pipeline.nodes
     plan.fingerprint(node)

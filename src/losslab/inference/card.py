@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from losslab.data.corpus_summary import summary_lines
@@ -17,9 +17,20 @@ MAX_LABELS = 50
 """Labels that are listed."""
 
 
-def write_card(model: TrainedModel) -> str:
-    """The card in Markdown, written from the results that the report shows, too."""
-    sections = [_head(model), _use(model), _data(model), _metrics(model), _rules(model)]
+HOW_TO_USE = (
+    "import losslab",
+    "",
+    'classifier = losslab.load("this folder")',
+    'classifier.predict(["a text"])',
+)
+
+
+def write_card(model: TrainedModel, *, use: Sequence[str] = HOW_TO_USE) -> str:
+    """The card in Markdown, written from the results that the report shows, too.
+
+    ``use``: lines of Python that load the model and label a text.
+    """
+    sections = [_head(model), _use(use), _data(model), _metrics(model), _rules(model)]
     sections += [_limits(model), _provenance(model)]
     return "\n\n".join(sections) + "\n"
 
@@ -51,22 +62,8 @@ def _head(model: TrainedModel) -> str:
     )
 
 
-def _use(model: TrainedModel) -> str:
-    return "\n".join(
-        [
-            "## Use",
-            "",
-            "```python",
-            "import losslab",
-            "",
-            'classifier = losslab.load("this folder")',
-            'classifier.predict(["a text"])',
-            "```",
-            "",
-            "`pip install 'losslab[lab]'` installs what it needs. Every file is verified when it is",
-            "loaded. None can hold code.",
-        ]
-    )
+def _use(lines: Sequence[str]) -> str:
+    return "\n".join(["## Use", "", "```python", *lines, "```"])
 
 
 def _data(model: TrainedModel) -> str:

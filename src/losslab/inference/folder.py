@@ -13,7 +13,8 @@ None of the files can hold code.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -55,18 +56,25 @@ def save_model(model: TrainedModel, folder: Path, *, replace: bool = False) -> P
         replace: a model folder that is there is replaced; anything else never is.
     """
     refuse_occupied(folder, replace=replace)
+    with replacing(folder) as part:
+        _write_files(model, part)
+        write_manifest(part)
+    return folder
+
+
+@contextmanager
+def replacing(folder: Path) -> Iterator[Path]:
+    """A folder to write to that takes the place of ``folder`` when the block has ended."""
     part = part_of(folder)
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)
-        _write_files(model, part)
-        write_manifest(part)
-        put_in_place(part, folder)
+        yield part
+        _put_in_place(part, folder)
     except OSError as error:
         raise ModelError(f"{folder} cannot be written: {error.strerror or error}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return folder
 
 
 def refuse_occupied(folder: Path, *, replace: bool) -> None:
@@ -79,7 +87,7 @@ def refuse_occupied(folder: Path, *, replace: bool) -> None:
         raise ModelError(f"{folder} holds a model: choose another folder, or give --force")
 
 
-def put_in_place(part: Path, folder: Path) -> None:
+def _put_in_place(part: Path, folder: Path) -> None:
     """Rename a finished folder; what stood there before is removed afterwards."""
     sync_tree(part)
     before = part.with_name(f"{part.name}.before")

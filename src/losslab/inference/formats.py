@@ -17,5 +17,24 @@ def _losslab(model: TrainedModel, folder: Path, replace: bool) -> str:
     return f"{folder}: losslab.load('{folder}').predict(['a text'])"
 
 
-FORMATS: dict[str, Callable[[TrainedModel, Path, bool], str]] = {"losslab": _losslab}
+def _hugging_face(model: TrainedModel, folder: Path, replace: bool) -> str:
+    from losslab.inference.hugging_face import save_hugging_face
+
+    own_code = save_hugging_face(model, folder, replace=replace)
+    options = ", trust_remote_code=True" if own_code else ""
+    return f"{folder}: pipeline('text-classification', '{folder}', top_k=None{options})"
+
+
+def _onnx(model: TrainedModel, folder: Path, replace: bool) -> str:
+    from losslab.inference.onnx import GRAPH, save_onnx
+
+    difference = save_onnx(model, folder, replace=replace)
+    return f"{folder / GRAPH}: scores as torch's, to {difference:.1g}"
+
+
+FORMATS: dict[str, Callable[[TrainedModel, Path, bool], str]] = {
+    "losslab": _losslab,
+    "huggingface": _hugging_face,
+    "onnx": _onnx,
+}
 """By the name that ``--format`` takes."""

@@ -28,7 +28,7 @@ from losslab.training.network import ModelWithLoss, load_weights
 
 Scorer = Callable[[Sequence[str]], np.ndarray]
 """Scores of texts: texts x labels, float64."""
-CPU_TOKENS = 2048
+CPU_TOKENS = 1024
 """Tokens of a batch on a CPU: activations stay in its cache."""
 
 

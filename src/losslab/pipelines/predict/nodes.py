@@ -8,7 +8,7 @@ import pandas as pd
 
 from losslab.inference import model as trained
 from losslab.inference.model import TrainedModel
-from losslab.parameters import KeywordSettings, LossSettings, PredictSettings, Recipe
+from losslab.parameters import KeywordSettings, LossSettings, PredictSettings
 
 
 def assemble_model(
@@ -25,7 +25,7 @@ def assemble_model(
     keywords: KeywordSettings,
     settings: PredictSettings,
     provenance: dict[str, Any],
-    recipe: Recipe | None = None,
+    recipe: Any = None,  # of baselines none; other nodes have it typed
 ) -> TrainedModel:
     """All that new texts need of one seed, the best on validation unless a seed is chosen."""
     return trained.assemble_model(
