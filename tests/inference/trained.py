@@ -19,8 +19,6 @@ from losslab.training.network import ModelWithLoss
 WORD = r"(?u)\b\w+\b"
 LABELS = ["lock", "memory, open", "<b>"]
 TEXTS = [f"the {word} is open {'a' * (n % 3)}" for n in range(7) for word in ("lock", "memory")]
-    f"the {word} is open {'a' * (number % 3)}" for number in range(7) for word in ("lock", "memory")
-]
 RULES = {
     "own": {"threshold": 0.5},
     "tuned": {"threshold": 0.45},
@@ -104,6 +102,14 @@ def make_baseline(name: str = "svm") -> TrainedModel:
     )
 
 
+def assemble_seed(seed: int) -> TrainedModel:
+    """A model of which two seeds were trained."""
+    recipe = small_recipe("textcnn")
+    model = make_model(recipe)
+    arrays = {f"seed_{each}/{name}": a for each in (3, 4) for name, a in model.weights.items()}
+    return _assemble("bce", arrays, model.vocabulary, RULES, "multi", recipe, seed=seed)
+
+
 def _assemble(
     name: str,
     arrays: dict[str, np.ndarray],
@@ -112,6 +118,7 @@ def _assemble(
     task: str,
     recipe: Recipe | None,
     seeds: tuple[int, ...] = (3, 4),
+    seed: int | None = None,
 ) -> TrainedModel:
     options = LOSSES[name].defaults() if name in LOSSES else BASELINES[name].defaults()
     return assemble_model(
@@ -125,5 +132,6 @@ def _assemble(
         corpus={"summary": {}, "splits": []},
         task=task,
         recipe=recipe,
+        seed=seed,
         words={"lowercase": True, "token_pattern": WORD, "segmenter": None},
     )

@@ -47,7 +47,7 @@ def save_mlflow_model(model: TrainedModel, folder: Path) -> None:
 def _signature(model: TrainedModel) -> Any:
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
-    from mlflow.types.schema import Array, Map
+    from mlflow.types.schema import AnyType, Array, Map
 
     answer = [
         ColSpec(Array(DataType.string), "labels"),
@@ -56,7 +56,7 @@ def _signature(model: TrainedModel) -> Any:
     ]
     rule = ParamSpec("rule", DataType.string, default=model.rules["primary"])
     return ModelSignature(
-        inputs=Schema([ColSpec(DataType.string, "text")]),
+        inputs=Schema([ColSpec(AnyType(), "text")]),  # a string would make "None" of null
         outputs=Schema(answer),
         params=ParamSchema([rule, ParamSpec("top", DataType.long, default=TOP)]),
     )

@@ -55,7 +55,7 @@ class ScoreGraph(nn.Module):
         self.pooling = frozen.pooling if frozen else ""
         self.encoder = load_encoder(frozen.backbone).eval() if frozen else None
         for encoder in (self.encoder, getattr(self.model, "backbone", None)):
-            if encoder is not None:  # plain products: quicker in a graph than fused attention taken apart
+            if encoder is not None:  # quicker than fused attention taken apart
                 encoder.set_attn_implementation("eager")
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
