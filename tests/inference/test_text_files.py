@@ -42,7 +42,9 @@ def test_several_columns_make_a_text(tmp_path):
 
 
 def test_a_row_that_cannot_be_read_keeps_its_place(tmp_path, classifier):
-    file = write(tmp_path / "t.jsonl", '{"text": "the lock"}\nbroken\n{"text": 1.5}\n{"text": ""}\n')
+    file = write(
+        tmp_path / "t.jsonl", '{"text": "the lock"}\nbroken\n{"text": 1.5}\n{"text": ""}\n'
+    )
     write_labels(tmp_path / "out.jsonl", LabelledRows(classifier, TextFile(file)))
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["line"] for row in rows] == [1, 2, 3, 4]
@@ -79,7 +81,9 @@ def test_an_output_that_cannot_be_written_is_named(tmp_path, classifier):
         write_labels(tmp_path / "no/out.csv", LabelledRows(classifier, TextFile(file)))
 
 
-@pytest.mark.parametrize(("content", "texts"), [(b'{"text": "a"}\n', ["a"]), (b"a\nb\n", ["a", "b"])])
+@pytest.mark.parametrize(
+    ("content", "texts"), [(b'{"text": "a"}\n', ["a"]), (b"a\nb\n", ["a", "b"])]
+)
 def test_standard_input_is_json_lines_or_texts(tmp_path, content, texts):
     assert [row.text for row in TextFile(spool(io.BytesIO(content), tmp_path))] == texts
 
