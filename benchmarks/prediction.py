@@ -34,54 +34,17 @@ from losslab.training.network import ModelWithLoss
 LABELS, THREADS, BATCH = 90, 2, 32
 LOG_WORDS, SPREAD, FEWEST, MOST = 4.45, 0.8, 10, 900
 """Words of Reuters' articles: about lognormal, median 86, mean 118."""
-WORDS = [
-    "the",
-    "of",
-    "a",
-    "in",
-    "said",
-    "to",
-    "and",
-    "mln",
-    "vs",
-    "dlrs",
-    "for",
-    "it",
-    "on",
-    "that",
-    "from",
-    "is",
-    "with",
-    "was",
-    "at",
-    "shares",
-    "company",
-    "year",
-    "its",
-    "by",
-    "bank",
-    "pct",
-    "trade",
-    "oil",
-    "tonnes",
-    "cts",
-    "net",
-    "loss",
-    "profit",
-    "revenues",
-    "market",
-    "interest",
-    "rates",
-    "billion",
-    "prices",
-]
+WORDS = (
+    "the of a in said to and mln vs dlrs for it on that from is with was at shares company year its by "
+    "bank pct trade oil tonnes cts net loss profit market interest rates billion prices"
+)
 CONF = Path(__file__).parents[1] / "conf/base"
 
 
 def make_texts(count: int) -> list[str]:
     random = np.random.default_rng(0)
     lengths = np.clip(random.lognormal(LOG_WORDS, SPREAD, count), FEWEST, MOST).astype(int)
-    return [" ".join(random.choice(WORDS, length)) for length in lengths]
+    return [" ".join(random.choice(WORDS.split(), length)) for length in lengths]
 
 
 def make_model() -> TrainedModel:
