@@ -18,6 +18,7 @@ from losslab.parameters import (
     KeywordSettings,
     LabelGroupSettings,
     LossSettings,
+    PredictSettings,
     Recipe,
     ReportSettings,
     SearchSettings,
@@ -47,6 +48,7 @@ STAGES = (
     "search_report",
     "sweep",
     "meta_analysis",
+    "predict",
 )
 UNVERSIONED = {
     *(
@@ -172,6 +174,7 @@ def test_kedro_sees_the_types_of_the_parameters(pipelines):
         "threshold_grid": ThresholdGrid | None,
         "report": ReportSettings,
         "search": SearchSettings,
+        "predict": PredictSettings,
     }
     assert {name: types[name] for name in expected} == expected
 
