@@ -48,7 +48,7 @@ def test_transformers_gives_the_same_probabilities(encoders, tmp_path, recipe, e
     found = torch.stack([scores_of(each, model.labels) for each in theirs(LONG)]).numpy()
     expected = Classifier(model).scores(LONG)
     assert found == pytest.approx(expected, abs=1e-5)
-    assert np.ptp(expected, axis=0).max() > 1e-3  # texts differ
+    assert np.ptp(expected, axis=0).max() > 1e-4  # texts differ by more
 
 
 def test_what_is_no_probability_is_not_told_as_one(encoders, tmp_path):

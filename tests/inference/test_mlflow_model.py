@@ -1,7 +1,6 @@
 import json
 
 import mlflow.pyfunc
-import pandas as pd
 import pytest
 from mlflow.exceptions import MlflowException
 from mlflow.pyfunc.scoring_server import invocations
@@ -54,7 +53,7 @@ def test_a_served_model_answers_one_text_and_many(model, served):
         (b"", "valid JSON"),
         (b"\x00\xff", "valid JSON"),
         ({"inputs": {"text": [5]}}, "text 0: expected a string, got int"),
-        ({"inputs": {"text": ["a", None]}}, "text 1: expected a string, got NoneType"),
+        ({"inputs": {"text": ["a", None]}}, "text 1: expected a string"),
         ({"inputs": {"words": ["a"]}}, "missing inputs"),
         ({"inputs": {"text": ["a\0b"]}}, "text 0: NUL byte"),
         ({"inputs": {"text": ["a\ud800b"]}}, "text 0: wrong encoding"),
@@ -80,4 +79,4 @@ def test_signature_and_example_are_there(folder, served):
     assert served.metadata.get_input_schema().input_names() == ["text"]
     assert {each.name for each in served.metadata.signature.params.params} == {"rule", "top"}
     example = json.loads((folder / "input_example.json").read_text())
-    assert pd.DataFrame(example["data"], columns=example["columns"]).columns.tolist() == ["text"]
+    assert example["inputs"] == {"columns": ["text"], "data": [["a text"]]}

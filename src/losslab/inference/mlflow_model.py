@@ -92,7 +92,7 @@ class LabelService:
 
         given = params or {}
         try:
-            texts = require_texts(list(frame["text"]))
+            texts = require_texts(flatten_texts(frame["text"]))
             top = max(0, int(given.get("top", TOP)))
             predictions = self.classifier.predict(texts, rule=given.get("rule"), top=top)
         except (ModelError, KeyError) as error:
@@ -106,6 +106,16 @@ def _answer(prediction: Prediction) -> dict[str, Any]:
         "probabilities": dict(prediction.scores),
         "rule": prediction.rule,
     }
+
+
+def flatten_texts(column: Any) -> list[Any]:
+    """The texts of a request: MLflow hands them over one by one, or a list of them as one.
+
+    >>> flatten_texts("a"), flatten_texts(["a", "b"]), flatten_texts([["a", "b"]])
+    (['a'], ['a', 'b'], ['a', 'b'])
+    """
+    values = [column] if isinstance(column, str) else list(column)
+    return [text for each in values for text in (each if isinstance(each, list) else [each])]
 
 
 def require_texts(texts: Sequence[Any]) -> list[str]:
