@@ -214,9 +214,14 @@ def commands(page):
     return [part.strip() for part in parts if part.strip().startswith("kedro ")]
 
 
-OWN = {"run", "explain", "cross-validate", "search", "sweep", "fetch", "prune"}
+OWN = {"run", "explain", "cross-validate", "search", "sweep", "fetch", "prune", "predict", "export"}
 SHOWN = sorted({command for page in PRESENT for command in commands(page)})
 SHOWN = [shown for shown in SHOWN if not PLACEHOLDER.search(shown) and shown.split()[1] in OWN]
+
+
+def check_parameters(options):
+    """Of commands that take a model: dataset, recipe and ``--params`` as a run would see them."""
+    assert cli._parameters({**options, "params": cli._with_sugar(options)})
 
 
 @pytest.mark.slow
@@ -227,6 +232,8 @@ def test_commands_that_are_shown_are_accepted(shown, tmp_path, monkeypatch):
     monkeypatch.setattr(cli.kedro_run, "callback", lambda **_: None)
     monkeypatch.setattr(cli, "_explain", cli._resolve_options)
     monkeypatch.setattr(cli, "_search", lambda options: [] if cli._parameters(options) else [""])
+    monkeypatch.setattr(cli, "_predict", lambda *given: check_parameters(given[-1]))
+    monkeypatch.setattr(cli, "_export", lambda *given: check_parameters(given[-1]))
     (tmp_path / "best.yml").write_text("bce_loss: {learning_rate: 0.01}\n")
     found = f"--params-file={tmp_path / 'best.yml'}"  # what a search writes
     _, command, *words = shlex.split(shown)

@@ -18,6 +18,7 @@ from losslab.parameters import (
     KeywordSettings,
     LabelGroupSettings,
     LossSettings,
+    PredictSettings,
     Recipe,
     ReportSettings,
     SearchSettings,
@@ -48,6 +49,7 @@ STAGES = (
     "sweep",
     "retrieval",
     "meta_analysis",
+    "predict",
 )
 UNVERSIONED = {
     *(
@@ -188,6 +190,7 @@ def test_kedro_sees_the_types_of_the_parameters(pipelines):
         "threshold_grid": ThresholdGrid | None,
         "report": ReportSettings,
         "search": SearchSettings,
+        "predict": PredictSettings,
     }
     assert {name: types[name] for name in expected} == expected
 

@@ -31,6 +31,7 @@ from losslab.errors import (
     NonFiniteLossError,
     TrainingFailedError,
 )
+from losslab.inference.command import FILE, LABELLING, label_file, split_columns
 from losslab.losses import LOSSES
 from losslab.parameters import did_you_mean, method_of, namespace
 from losslab.parameters.validation import merge_mappings
@@ -511,6 +512,111 @@ def _search(options: dict[str, Any]) -> list[str]:
         version = sweep_runs.save_results(*saved, _project(), options)
         run(searched.given, "search_report", load_versions={"search_results": version})
     return [*dict.fromkeys(failed.values()), *lost]
+
+
+def _model_options() -> list[click.Parameter]:
+    """Which saved model: of ``kedro run``'s options those that decide on folders, and a seed."""
+    chosen = {"dataset", "recipe", "env", "conf_source", "params", "losslab.params_file"}
+    return [
+        click.Option(["--loss"], help="A loss or baseline, or best: the report's winner."),
+        click.Option(
+            ["--metric"], default="macro_f1", show_default=True, help="What --loss=best is best by."
+        ),
+        click.Option(
+            ["--seed"], type=int, help="Of its trainings; by default the best on validation."
+        ),
+        *(option for option in OPTIONS if option.name in chosen or "--params-file" in option.opts),
+    ]
+
+
+@cli.command(
+    params=[
+        FILE,
+        *_model_options(),
+        click.Option(
+            ["--output"],
+            default="labels.csv",
+            show_default=True,
+            help="CSV, or JSON lines (.jsonl).",
+        ),
+        *LABELLING,
+    ],
+    context_settings=kedro_run.context_settings,
+)
+def predict(file: str, output: str, **options: Any) -> None:
+    """Label the texts of FILE by a trained loss: CSV, JSON lines, a text on each line, or - (stdin).
+
+    \b
+    kedro predict texts.csv --loss=db --output=labels.csv
+    kedro predict texts.jsonl --dataset=reuters --recipe=minilm --loss=best --explain
+    """
+    _explain_errors(lambda: _predict(file, output, options))
+
+
+def _predict(file: str, output: str, options: dict[str, Any]) -> None:
+    from losslab.inference.classifier import Classifier
+
+    if output == "-":
+        raise click.ClickException(
+            "kedro's log is on standard output: name a file by --output, or use losslab predict"
+        )
+    labelling = {name: options.pop(name) for name in ("rule", "text", "id", "top", "explain")}
+    given = {name: value for name, value in labelling.items() if value not in (None, False)}
+    if "text" in given:
+        given["text"] = split_columns(given["text"])
+    model, settings = _open_model(options, given)
+    wanted = {name: settings[name] for name in (*labelling, "max_words")}
+    click.echo(label_file(Classifier(model), file, output, **wanted))
+
+
+def _open_model(options: dict[str, Any], settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model that the options choose, and the parameters ``predict`` with ``settings``."""
+    from losslab.inference_runs import BEST, find_best, open_model
+
+    options["params"] = _with_sugar(options)
+    loss, metric = options.pop("loss"), options.pop("metric")
+    if loss == BEST:
+        loss = find_best(_project(), options, metric)
+        click.echo(f"best by {metric}: {loss}")
+    chosen = {"loss": loss, "seed": options.pop("seed"), **settings}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    options["params"] = merge_mappings(options["params"], {"predict": given})
+    parameters = _parameters(options)
+    return open_model(_project(), options, parameters), parameters["predict"]
+
+
+@cli.command(
+    params=[
+        *_model_options(),
+        click.Option(["--to"], required=True, help="The folder to write."),
+        click.Option(
+            ["--format", "form"],
+            type=click.Choice(["losslab", "huggingface", "onnx"]),
+            default="losslab",
+            show_default=True,
+            help="A model folder; one for transformers; a model folder with an ONNX graph.",
+        ),
+        click.Option(["--force"], is_flag=True, help="Replace a model that is there."),
+    ],
+    context_settings=kedro_run.context_settings,
+)
+def export(to: str, form: str, force: bool, **options: Any) -> None:
+    """Write a trained loss as a folder that labels texts anywhere.
+
+    \b
+    kedro export --loss=db --to=my_model
+    python -c "import losslab; print(losslab.load('my_model').predict(['a text']))"
+    """
+    _explain_errors(lambda: _export(Path(to), form, force, options))
+
+
+def _export(folder: Path, form: str, force: bool, options: dict[str, Any]) -> None:
+    from losslab.inference.folder import refuse_occupied
+    from losslab.inference.formats import export_model
+
+    refuse_occupied(folder, replace=force)
+    model, _ = _open_model(options, {})
+    click.echo(export_model(model, folder, form, replace=force))
 
 
 @cli.command()

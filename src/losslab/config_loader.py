@@ -51,6 +51,7 @@ class LosslabConfigLoader(OmegaConfigLoader):
             "losslab.cross_validation_folder": lambda: self.cross_validation_folder,
             "losslab.recipe_folder": lambda: self.recipe_folder,
             "losslab.embeddings_folder": lambda: self.embeddings_folder,
+            "losslab.predict_file": lambda: self.checked_parameters["predict"]["file"],
             "losslab.sweep": lambda: str(self._merged.get("sweep")),
             **options.pop("custom_resolvers", {}),
         }

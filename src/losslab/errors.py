@@ -59,6 +59,10 @@ class LineageError(LosslabError, ValueError):
     """Saved data that were made of something else than what they are used with."""
 
 
+class ModelError(LosslabError, ValueError):
+    """A saved model that cannot be used, or texts that it cannot label: what, where, what to do."""
+
+
 class NotApplicableError(LosslabError, ValueError):
     """A method that is not meant for data of this size: its result is left out, nothing has failed."""
 

@@ -16,6 +16,7 @@ from losslab.pipelines import (
     evaluation,
     features,
     meta_analysis,
+    predict,
     reporting,
     retrieval,
     search,
@@ -37,6 +38,8 @@ def create_registry(
     *,
     soft_zlpr: str = "classic",
     modality: Modality = "text",
+    predicting: str = "bce",
+    explain: bool = False,
 ) -> dict[str, Pipeline]:
     """The pipelines of a task, with a report on ``losses`` and ``baselines``, by default all that fit.
 
@@ -45,12 +48,16 @@ def create_registry(
     Args:
         soft_zlpr: what the targets of soft_zlpr are smoothed towards (``soft_labels.soft_zlpr``).
         modality: what documents are. Of images there is no pipeline that reads words.
+        predicting: the loss or baseline of ``predict``; ``explain``: with a page of explanations.
     """
     beside = baselines_for_task(task, modality) if baselines is None else baselines
     chosen = tuple(losses or losses_for_task(task, modality))
     if task == "retrieval":
         return _retrieval(chosen)
-    return dict(_registry(task, chosen, tuple(beside), soft_zlpr, modality))
+    registry = dict(_registry(task, chosen, tuple(beside), soft_zlpr, modality))
+    if modality == "text":
+        registry["predict"] = predict.create_pipeline(predicting, explain=explain)
+    return registry
 
 
 def _retrieval(chosen: Sequence[str]) -> dict[str, Pipeline]:

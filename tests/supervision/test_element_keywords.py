@@ -6,7 +6,7 @@ from scipy import sparse
 
 from losslab.errors import SupervisionError
 from losslab.supervision import count_words, element_groups, find_element_keywords
-from losslab.supervision import element_keywords as module
+from losslab.supervision import deletions as module
 
 LABELS = ["fruit", "pet"]
 SPEAKS = {"apple": [0.9, 0.0], "cat": [0.0, 0.8], "dog": [0.0, 0.4], "both": [0.6, 0.6]}

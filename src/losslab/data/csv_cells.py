@@ -25,7 +25,16 @@ def quote_formulas(table: pd.DataFrame) -> pd.DataFrame:
     >>> quote_formulas(pd.DataFrame({"label": ["=1+1", "a"], "change": [-1, 2]}))["label"].tolist()
     ["'=1+1", 'a']
     """
-    return _map_texts(table, lambda text: f"'{text}" if FORMULA.match(text) else text)
+    return _map_texts(table, quote_formula)
+
+
+def quote_formula(text: str) -> str:
+    """A text that begins no formula.
+
+    >>> quote_formula("=1+1"), quote_formula("a")
+    ("'=1+1", 'a')
+    """
+    return f"'{text}" if FORMULA.match(text) else text
 
 
 def unquote_formulas(table: pd.DataFrame) -> pd.DataFrame:

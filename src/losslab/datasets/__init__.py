@@ -7,6 +7,7 @@ from losslab.datasets.files import (
     MappedTensorsDataset,
     PageDataset,
     ParquetDataset,
+    PredictedLabelsDataset,
     PredictionsDataset,
     SoftLabelsDataset,
     SparseMatrixDataset,
@@ -17,6 +18,7 @@ from losslab.datasets.folders import (
     CheckpointsDataset,
     FolderDataset,
     FoldMetricsDataset,
+    InputFileDataset,
     RawFolderDataset,
 )
 from losslab.datasets.provenance import ProvenanceDataset
@@ -27,10 +29,12 @@ __all__ = [
     "FigureDataset",
     "FoldMetricsDataset",
     "FolderDataset",
+    "InputFileDataset",
     "JSONDataset",
     "MappedTensorsDataset",
     "PageDataset",
     "ParquetDataset",
+    "PredictedLabelsDataset",
     "PredictionsDataset",
     "ProvenanceDataset",
     "RawFolderDataset",

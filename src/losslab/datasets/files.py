@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from kedro_datasets import json, pandas, plotly
 from kedro_datasets._typing import TablePreview
-from pandas import DataFrame
+from pandas import DataFrame, read_csv
 from scipy import sparse
 
 from losslab.data.csv_cells import TEXTS_IN_QUOTES, quote_formulas, unquote_formulas
@@ -116,6 +116,20 @@ class _PredictionsFile(FileDataset["Predictions"]):
 
 class PredictionsDataset(Checked, _PredictionsFile):
     """Predicted labels by split, decision rule and seed, as safetensors."""
+
+
+class _PredictedLabelsFile(FileDataset[Any]):
+    def read(self, path: Path) -> DataFrame:
+        return unquote_formulas(read_csv(path, dtype=str, keep_default_na=False))
+
+    def write(self, path: Path, data: Any) -> None:
+        from losslab.inference.text_files import write_labels
+
+        write_labels(path, data, explained=data.explain)
+
+
+class PredictedLabelsDataset(Checked, _PredictedLabelsFile):
+    """Labels of new texts as CSV, written while they are made (``LabelledRows``)."""
 
 
 class _SoftLabelsFile(FileDataset[SoftLabels]):

@@ -52,6 +52,32 @@ class FolderDataset(AbstractDataset[None, Path]):
         return {"folder": str(self._folder)}
 
 
+class InputFileDataset(AbstractDataset[None, Path]):
+    """A file of a user's that a node receives as its path; its content decides what is current."""
+
+    def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None) -> None:
+        self._file = Path(filepath)
+        self.metadata = metadata
+
+    def load(self) -> Path:
+        """The file, which its reader checks."""
+        return self._file
+
+    def save(self, data: None) -> None:
+        """Raise DatasetError: the file is an input."""
+        raise DatasetError(f"{self._file} is an input: no node returns it")
+
+    def fingerprint(self) -> str:
+        """A hash of the content."""
+        return hash_path(self._file) if self._file.is_file() else "absent"
+
+    def _exists(self) -> bool:
+        return self._file.is_file()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"file": str(self._file)}
+
+
 class FoldMetricsDataset(AbstractDataset[None, dict[str, dict[int, Any]]]):
     """A ``metrics.json`` of every loss and fold of a cross-validation, by loss and fold.
 

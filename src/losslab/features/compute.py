@@ -2,9 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +11,7 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from losslab.features.encoder import encoder_tokenizer, load_encoder, pool
-from losslab.features.inputs import default_device, inputs_of, ordered_batches
+from losslab.features.inputs import default_device, do_batches, inputs_of, ordered_batches
 from losslab.features.tfidf import Vocabulary, learn_vocabulary, weigh_words
 from losslab.features.tokens import initial_vectors, tokenize, word_tokenizer
 from losslab.parameters import (
@@ -113,14 +111,23 @@ def weighted_words(texts: Sequence[str], vocabulary: Vocabulary) -> dict[str, np
 def embed_texts(
     texts: Sequence[str], tokenizer: Tokenizer, settings: FrozenEncoder, *, batch_size: int = 32
 ) -> np.ndarray:
-    """L2-normalized embeddings of the frozen encoder: texts x dim, float32.
-
-    On a CPU each batch is computed by one thread, as many batches at a time as there are threads:
-    quicker than all threads on one batch, and the same numbers whatever their number.
-    """
-    device = default_device()
+    """L2-normalized embeddings of the frozen encoder: texts x dim, float32."""
     tokens = tokenize(texts, tokenizer, settings)
-    model = load_encoder(settings.backbone).eval().to(device)
+    encoder = load_encoder(settings.backbone)
+    return embed_tokens(tokens, encoder, settings.pooling, batch_size=batch_size)
+
+
+def embed_tokens(
+    tokens: Mapping[str, np.ndarray],
+    encoder: Any,
+    pooling: str,
+    *,
+    batch_size: int = 32,
+    progress: bool = True,
+) -> np.ndarray:
+    """L2-normalized embeddings of tokenized texts: texts x dim, float32."""
+    device = default_device()
+    model = encoder.eval().to(device)
     inputs = inputs_of(tokens, np.arange(len(tokens["offsets"]) - 1))
     embeddings = np.empty((len(inputs.lengths), model.config.hidden_size), dtype=np.float32)
     batches = ordered_batches(inputs.lengths, batch_size)
@@ -129,11 +136,9 @@ def embed_texts(
         batch = {name: tensor.to(device) for name, tensor in inputs.batch(indices).items()}
         with torch.inference_mode():
             hidden = model(**batch).last_hidden_state
-            pooled = pool(hidden, batch["attention_mask"], settings.pooling)
+            pooled = pool(hidden, batch["attention_mask"], pooling)
         embeddings[indices] = torch.nn.functional.normalize(pooled.float(), dim=1).cpu().numpy()
 
-    threads = torch.get_num_threads() if device.type == "cpu" else 1
-    with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as workers:
-        done = workers.map(embed, batches)
-        list(tqdm(done, "embedding", len(batches), unit="batch", disable=None, leave=False))
+    shown = {"unit": "batch", "disable": None if progress else True, "leave": False}
+    list(tqdm(do_batches(embed, batches, device), "embedding", len(batches), **shown))
     return embeddings

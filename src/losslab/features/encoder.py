@@ -39,11 +39,19 @@ def minilm_folder() -> Path:
     return folder
 
 
-def load_encoder(name: str, *, attention_dropout: float | None = None) -> Any:
-    """The encoder ``name``; weights are read from safetensors only, no remote code is executed."""
+def load_encoder(
+    name: str, *, attention_dropout: float | None = None, pretrained: bool = True
+) -> Any:
+    """The encoder ``name``; weights are read from safetensors only, no remote code is executed.
+
+    ``pretrained=False``: its architecture alone, for weights that are loaded later.
+    """
     config = _load(AutoConfig, name)
     if attention_dropout is not None:
         _set_attention_dropout(config, name, attention_dropout)
+    if not pretrained:
+        from_config: Callable[[Any], Any] = AutoModel.from_config
+        return from_config(config)
     return _load(AutoModel, name, config=config, use_safetensors=True)
 
 

@@ -1,6 +1,8 @@
 """Model inputs by batch: embeddings, with TF-IDF or without; token ids padded to the longest; images."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -133,7 +135,9 @@ def inputs_of(
     return Tokens(features["ids"], features["offsets"], int(features["pad"][0]), rows)
 
 
-def scoring_batches(lengths: np.ndarray, *, min_size: int = 1) -> list[np.ndarray]:
+def scoring_batches(
+    lengths: np.ndarray, *, min_size: int = 1, max_tokens: int = MAX_TOKENS
+) -> list[np.ndarray]:
     """Document indices by descending length, in batches limited by documents and tokens.
 
     >>> lengths = np.array([9000, 1, 9000, 1])
@@ -144,7 +148,7 @@ def scoring_batches(lengths: np.ndarray, *, min_size: int = 1) -> list[np.ndarra
     batches, start = [], 0
     while start < len(order):
         longest = max(int(lengths[order[start]]), 1)
-        size = max(min_size, min(MAX_DOCUMENTS, MAX_TOKENS // longest))
+        size = max(min_size, min(MAX_DOCUMENTS, max_tokens // longest))
         batches.append(order[start : start + size])
         start += size
     return batches
@@ -154,6 +158,19 @@ def ordered_batches(lengths: np.ndarray, size: int) -> list[np.ndarray]:
     """Document indices by descending length, in batches of ``size``."""
     order = np.argsort(-lengths, kind="stable")
     return [order[start : start + size] for start in range(0, len(order), size)]
+
+
+def do_batches(
+    work: Callable[[np.ndarray], None], batches: Sequence[np.ndarray], device: torch.device
+) -> Iterator[None]:
+    """Do ``work`` with every batch; an item per batch that is done.
+
+    On a CPU each batch is computed by one thread, as many batches at a time as there are threads:
+    quicker than all threads on one batch, and the same numbers whatever their number.
+    """
+    threads = torch.get_num_threads() if device.type == "cpu" else 1
+    with ThreadPoolExecutor(threads, initializer=partial(torch.set_num_threads, 1)) as workers:
+        yield from workers.map(work, batches)
 
 
 def default_device() -> torch.device:

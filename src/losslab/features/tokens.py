@@ -1,6 +1,7 @@
 """Token ids of a corpus, and the initial word embeddings of a vocabulary."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +39,35 @@ def tokenize(
 
     A text above ``max_length`` keeps its head, or head and tail; special tokens stay.
     """
-    pad = (tokenizer.padding or {})["pad_id"]
-    prefix, suffix = _special_tokens(tokenizer)
-    room = settings.max_length - len(prefix) - len(suffix)
-    rows: list[list[int]] = []
-    tokenizer = Tokenizer.from_str(tokenizer.to_str())  # the caller's stays unchanged
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    for start in range(0, len(texts), CHUNK):
+    return TokenIds(tokenizer, settings)(texts)
+
+
+class TokenIds:
+    """``tokenize`` with one tokenizer, prepared once: a copy, the caller's stays unchanged."""
+
+    def __init__(self, tokenizer: Tokenizer, settings: ModelSettings | FrozenEncoder) -> None:
+        self._pad = (tokenizer.padding or {})["pad_id"]
+        self._prefix, self._suffix = _special_tokens(tokenizer)
+        self._room = settings.max_length - len(self._prefix) - len(self._suffix)
+        self._truncation = settings.truncation
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        small = tokenizer.get_vocab_size() <= np.iinfo(np.uint16).max
+        self._dtype = np.uint16 if small else np.int32
+
+    def __call__(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """``ids``, ``offsets`` and ``pad`` of texts."""
+        rows = [row for start in range(0, len(texts), CHUNK) for row in self._rows(texts, start)]
+        offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+        ids = np.fromiter(chain.from_iterable(rows), dtype=self._dtype, count=offsets[-1])
+        return {"ids": ids, "offsets": offsets, "pad": np.array([self._pad], dtype=np.int64)}
+
+    def _rows(self, texts: Sequence[str], start: int) -> Iterator[list[int]]:
         chunk = list(texts[start : start + CHUNK])
-        for encoding in tokenizer.encode_batch(chunk, add_special_tokens=False):
-            rows.append([*prefix, *truncate(encoding.ids, room, settings.truncation), *suffix])
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
-    dtype = np.uint16 if tokenizer.get_vocab_size() <= np.iinfo(np.uint16).max else np.int32
-    ids = np.fromiter((token for row in rows for token in row), dtype=dtype, count=offsets[-1])
-    return {"ids": ids, "offsets": offsets, "pad": np.array([pad], dtype=np.int64)}
+        for encoding in self._tokenizer.encode_batch_fast(chunk, add_special_tokens=False):
+            kept = truncate(encoding.ids, self._room, self._truncation)
+            yield [*self._prefix, *kept, *self._suffix]
 
 
 def truncate(tokens: list[int], room: int, truncation: str) -> list[int]:

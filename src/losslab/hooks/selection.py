@@ -32,6 +32,8 @@ class PipelineSelection:
             parameters["baselines"],
             soft_zlpr=parameters["soft_labels"]["soft_zlpr"],
             modality=parameters["modality"],
+            predicting=parameters["predict"]["loss"],
+            explain=parameters["predict"]["explain"],
         )
         for name in set(pipelines) - set(registry):
             del pipelines[name]  # it reads words

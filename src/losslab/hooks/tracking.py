@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any, cast
+from uuid import uuid4
 
 import mlflow
 from kedro.framework.context import KedroContext
@@ -33,6 +34,7 @@ from losslab.evaluation import describe_training, own_results
 from losslab.hooks.parts import current_part
 from losslab.losses import LOSSES
 from losslab.parameters import LossSettings, namespace
+from losslab.pipelines.predict import assemble
 from losslab.tracking import (
     CURRENT_TAG,
     FAILURE_TAG,
@@ -73,7 +75,7 @@ ARTIFACTS = {
 SEARCHES = {f"{namespace(loss)}_search" for loss in LOSSES}
 """Datasets that hold the trials of a loss."""
 NOT_OF_A_TRAINING = {
-    *("sweep", "search", "losses", "baselines", "report"),
+    *("sweep", "search", "losses", "baselines", "report", "predict", "mlflow"),
     *("features", "frozen_encoder", "bootstrap"),  # parts of recipe and report
 }
 """Parameters that the run of a training has not; the parent run has those of its nodes."""
@@ -393,6 +395,23 @@ class Tracking:
             of_all_seeds = _intervals(
                 metrics
             )  # the rules, a quarter of all metrics, stand in one run
+        if self._parameters["mlflow"]["log_models"]:
+            self._log_model(runs, loss)
+
+    def _log_model(self, runs: TrainingRuns, loss: str) -> None:
+        """Log the model of a loss's best seed, to its run."""
+        from losslab.inference.mlflow_model import save_mlflow_model
+
+        (node,) = assemble(loss).nodes
+        inputs = {name: self._catalog.load(name) for name in node.inputs}
+        any_seed = {"seed": None}
+        inputs["params:predict"] = inputs["params:predict"].model_copy(update=any_seed)
+        model = node.run(inputs)["trained_model"]
+        folder = self._context.project_path / OUTBOX / f"model-{uuid4().hex}"
+        save_mlflow_model(model, folder)
+        name = self._parameters["mlflow"]["register_as"]
+        register_as = f"{name}-{loss}" if name else None
+        runs.log_model(loss, model.facts.seed, folder, register_as=register_as)
 
     def _made_by(self, dataset_name: str) -> dict[str, str]:
         """A tag: the Kedro session that computed a saved dataset."""

@@ -10,10 +10,12 @@ from losslab.parameters import TransformerSettings
 class Transformer(TextModel):
     """Pooled last hidden state of an encoder, dropout, a linear layer."""
 
-    def __init__(self, settings: TransformerSettings, *, num_labels: int) -> None:
+    def __init__(
+        self, settings: TransformerSettings, *, num_labels: int, pretrained: bool = True
+    ) -> None:
         super().__init__()
         self.backbone = load_encoder(
-            settings.backbone, attention_dropout=settings.attention_dropout
+            settings.backbone, attention_dropout=settings.attention_dropout, pretrained=pretrained
         )
         if hasattr(self.backbone, "pooler"):
             self.backbone.pooler = None  # unused parameters get no gradient, which DDP refuses

@@ -16,6 +16,7 @@ from losslab.parameters.losses import (
     namespace,
     refuse_retrieval,
 )
+from losslab.parameters.predict import MlflowSettings, PredictSettings
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.retrieval import (
     BM25Settings,
@@ -74,7 +75,9 @@ __all__ = [
     "LSTMSettings",
     "LabelGroupSettings",
     "LossSettings",
+    "MlflowSettings",
     "ModelSettings",
+    "PredictSettings",
     "ProbeSettings",
     "QuestionSplitSettings",
     "Recipe",

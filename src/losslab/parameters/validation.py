@@ -19,6 +19,7 @@ from losslab.parameters.distillation import ElementKeywordSettings
 from losslab.parameters.evaluation import Rule, ThresholdGrid
 from losslab.parameters.features import TfidfSettings
 from losslab.parameters.losses import LEARNING_RATE, Task, fits_task, namespace, option_model
+from losslab.parameters.predict import MlflowSettings, PredictSettings
 from losslab.parameters.reporting import BootstrapSettings, ReportSettings
 from losslab.parameters.retrieval import QuestionSplitSettings, RetrievalSettings
 from losslab.parameters.search import SearchSettings
@@ -73,6 +74,8 @@ class Parameters(Settings):
     search: SearchSettings
     question_split: QuestionSplitSettings
     retrieval: RetrievalSettings
+    predict: PredictSettings
+    mlflow: MlflowSettings
     sweep: str | None
     sweeps: dict[str, Sweep]
 
@@ -108,6 +111,15 @@ class Parameters(Settings):
                 raise ValueError(did_you_mean("baseline", name, BASELINES))
             if not fits_task(name, self.task):
                 raise ValueError(f"baselines: {name} does not fit {TASK_DATA[self.task]}")
+        return self
+
+    @model_validator(mode="after")
+    def _predicting_loss_fits(self) -> "Parameters":
+        name = self.predict.loss
+        if name is not None and name not in METHODS:
+            raise ValueError(did_you_mean("predict.loss", name, METHODS))
+        if name is not None and not fits_task(name, self.task):
+            raise ValueError(f"predict.loss: {name} does not fit {TASK_DATA[self.task]}")
         return self
 
 
@@ -218,6 +230,7 @@ def _resolve(checked: Parameters) -> dict[str, Any]:
     if checked.losses and checked.report.reference not in checked.losses:
         values["report"]["reference"] = checked.losses[0]
         logger.info("report.reference: %s, the first of the losses", checked.losses[0])
+    values["predict"]["loss"] = checked.predict.loss or values["report"]["reference"]
     for name in METHODS:
         options = values[namespace(name)]
         rate = {LEARNING_RATE: options.pop(LEARNING_RATE, None)} if name in LOSSES else {}

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from losslab.errors import LosslabError
 from losslab.reporting.definitions import HEADLINE_METRICS, METRICS
 
 SIGNIFICANCE_LEVEL = 0.05
@@ -17,6 +18,14 @@ def find_best_losses(standings: pd.DataFrame, reference: str | None) -> list[dic
     """
     ranked = standings[standings["rank"].notna()]
     return [_best_by(ranked, metric, reference) for metric in HEADLINE_METRICS]
+
+
+def best_loss(standings: pd.DataFrame, metric: str) -> str:
+    """The best loss or baseline of a metric; the first of several."""
+    ranked = standings[standings["rank"].notna() & (standings["metric"] == metric)]
+    if ranked.empty:
+        raise LosslabError(f"no loss of the report is ranked by {metric}: run more of them")
+    return str(_best_row(ranked, metric)["loss"])
 
 
 def _best_by(standings: pd.DataFrame, metric: str, reference: str | None) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Supervision from labels and words: statistics, keywords, soft labels, label groups."""
 
+from losslab.supervision.deletions import list_deletions, score_deletions
 from losslab.supervision.element_keywords import (
     ElementKeywords,
     element_groups,
@@ -70,11 +71,13 @@ __all__ = [
     "group_indices",
     "group_membership",
     "keyword_soft_labels",
+    "list_deletions",
     "load_soft_labels",
     "mean_length",
     "mix_soft_targets",
     "rebalancing_mu",
     "save_soft_labels",
+    "score_deletions",
     "segment_texts",
     "select_documents",
     "smooth_targets",

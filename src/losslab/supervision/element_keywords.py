@@ -7,24 +7,20 @@ is the union over its words.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
-from tqdm import tqdm
 
 from losslab.errors import SupervisionError
-from losslab.supervision.word_counts import find_words
+from losslab.supervision.deletions import Deletions, ScoreTexts, list_deletions, score_deletions
 
 logger = logging.getLogger(__name__)
-ScoreTexts = Callable[[list[str]], np.ndarray]
 THRESHOLD = 0.5
 """Decision threshold of the paper."""
-TEXTS_AT_ONCE = 4096
-"""Texts of similar length per call of ``score_texts``: fills batches, bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -33,33 +29,6 @@ class ElementKeywords:
 
     words: sparse.csr_array
     record: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Deletions:
-    """One row per deletion: document, start and end offset, vocabulary index."""
-
-    document: np.ndarray
-    start: np.ndarray
-    end: np.ndarray
-    word: np.ndarray
-
-    def by_length(self, texts: Sequence[str]) -> "_Deletions":
-        """Shortest remaining text first."""
-        lengths = np.array([len(text) for text in texts])
-        order = np.argsort(lengths[self.document] - (self.end - self.start), kind="stable")
-        return self[order]
-
-    def __getitem__(self, rows: Any) -> "_Deletions":
-        return _Deletions(self.document[rows], self.start[rows], self.end[rows], self.word[rows])
-
-    def __len__(self) -> int:
-        return len(self.word)
-
-    def texts(self, texts: Sequence[str]) -> list[str]:
-        """The text after each deletion."""
-        spans = zip(self.document, self.start, self.end, strict=True)
-        return [f"{texts[document][:a]}{texts[document][b:]}" for document, a, b in spans]
 
 
 def find_element_keywords(
@@ -97,8 +66,13 @@ def find_element_keywords(
         )
     selected = select_documents(targets, probabilities, select)
     searched = _sample(selected, max_documents, seed)
-    deletions = _list_deletions(texts, searched, vocabulary, max_words, tokenization or {})
-    deletions = deletions.by_length(texts)
+    deletions = list_deletions(
+        texts,
+        searched,
+        vocabulary=vocabulary,
+        max_words=max_words,
+        tokenization=tokenization or {},
+    ).by_length(texts)
     pairs = _dropped_pairs(texts, probabilities, deletions, score_texts, min_probability_drop)
     shape = (len(vocabulary), targets.shape[1])
     counts = sparse.csr_array((np.ones(len(pairs), dtype=np.int32), tuple(pairs.T)), shape=shape)
@@ -168,37 +142,16 @@ def _sample(rows: np.ndarray, limit: int | None, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).choice(rows, limit, replace=False))
 
 
-def _list_deletions(
-    texts: Sequence[str],
-    rows: np.ndarray,
-    vocabulary: Sequence[str],
-    limit: int | None,
-    tokenization: Mapping[str, Any],
-) -> _Deletions:
-    column = {word: index for index, word in enumerate(vocabulary)}
-    deletions = [
-        (row, start, end, column[word])
-        for row in rows
-        for word, start, end in find_words(texts[row], **tokenization)[:limit]
-        if word in column
-    ]
-    return _Deletions(*np.array(deletions, dtype=np.int64).reshape(-1, 4).T)
-
-
 def _dropped_pairs(
     texts: Sequence[str],
     before: np.ndarray,
-    deletions: _Deletions,
+    deletions: Deletions,
     score_texts: ScoreTexts,
     min_drop: float,
 ) -> np.ndarray:
     """Pairs of word and label whose probability dropped by more than ``min_drop``, not unique."""
     pairs = [np.empty((0, 2), dtype=np.int64)]
-    with tqdm(total=len(deletions), desc="deleting words", unit="text", disable=None) as bar:
-        for start in range(0, len(deletions), TEXTS_AT_ONCE):
-            part = deletions[start : start + TEXTS_AT_ONCE]
-            after = np.asarray(score_texts(part.texts(texts)))
-            row, label = np.nonzero(before[part.document] - after > min_drop)
-            pairs.append(np.column_stack([part.word[row], label]))
-            bar.update(len(part))
+    for part, after in score_deletions(texts, deletions, score_texts):
+        row, label = np.nonzero(before[part.document] - after > min_drop)
+        pairs.append(np.column_stack([part.word[row], label]))
     return np.concatenate(pairs)

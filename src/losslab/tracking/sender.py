@@ -7,18 +7,28 @@ An operation is a dictionary of JSON values. It names its run by a key of ours, 
 - ``adopt``: ``run``, ``run_id``: a run that exists
 - ``log``: ``run``, ``params``, ``tags``, ``metrics`` (name, value, timestamp, step)
 - ``artifact``: ``run``, ``text``, ``file``
+- ``model``: ``run``, ``name``, ``folder`` (removed when it is sent), ``register_as``
 - ``end``: ``run``, ``status``, ``end_time``, ``metrics`` that a run has only if it ended so
 - ``send_earlier``: send what earlier runs left in their journals
 - ``tidy``: mark orphans as KILLED, save the experiment's view
 """
 
 import logging
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.entities import (
+    LoggedModelOutput,
+    LoggedModelStatus,
+    Metric,
+    Param,
+    Run,
+    RunTag,
+)
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
 from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
@@ -97,6 +107,8 @@ class MlflowSender:
                     self._end(batch[-1])
             case "artifact":
                 self._client.log_text(self._id(first["run"]), first["text"], first["file"])
+            case "model":
+                self._log_model(first)
             case "end":
                 if first.get("metrics"):
                     self._log(first["run"], [first])
@@ -168,6 +180,28 @@ class MlflowSender:
             params=[Param(*item) for one in batch for item in one.get("params", {}).items()],
             tags=[RunTag(*item) for one in batch for item in one.get("tags", {}).items()],
         )
+
+    def _log_model(self, operation: Operation) -> None:
+        """Keep a folder as a logged model of a run; register it if that is asked for."""
+        run_id, folder = self._id(operation["run"]), Path(operation["folder"])
+        if not folder.is_dir():
+            raise RefusedError(f"the model in {folder} is gone")
+        model = self._client.create_logged_model(
+            self._experiment(), operation["name"], source_run_id=run_id
+        )
+        self._client.log_model_artifacts(model.model_id, str(folder))
+        self._client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
+        self._client.log_outputs(run_id, [LoggedModelOutput(model.model_id, step=0)])
+        if operation["register_as"]:
+            self._register(operation["register_as"], model.model_id, run_id)
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def _register(self, name: str, model_id: str, run_id: str) -> None:
+        """A new version of a registered model."""
+        with suppress(MlflowException):  # it exists
+            self._client.create_registered_model(name)
+        source = f"models:/{model_id}"
+        self._client.create_model_version(name, source, run_id, model_id=model_id)
 
     def _id(self, run: str) -> str:
         if run not in self._ids:

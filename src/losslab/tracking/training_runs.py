@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from time import time
 from typing import Any
 
@@ -134,6 +135,15 @@ class TrainingRuns:
         key = self._started.get(training) if training else PARENT
         if key is not None:
             self._put({"do": "artifact", "run": key, "text": as_text(data), "file": file_name})
+
+    def log_model(
+        self, loss: str, seed: int, folder: Path, *, register_as: str | None = None
+    ) -> None:
+        """Keep a folder, which is removed when it is sent, as the model of a training."""
+        key = self._started.get((loss, seed))
+        if key is not None:
+            facts = {"folder": str(folder), "name": namespace(loss), "register_as": register_as}
+            self._put({"do": "model", "run": key, **facts})
 
     def tag(self, loss: str, seed: int, tags: Mapping[str, str]) -> None:
         """Set tags of the run of a training."""

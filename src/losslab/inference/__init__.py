@@ -1,0 +1,1 @@
+"""A trained model on new texts: model folders, labels and explanations, other formats."""
