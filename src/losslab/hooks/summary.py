@@ -13,6 +13,9 @@ from losslab.errors import LosslabError
 from losslab.hooks.parts import current_part
 from losslab.hooks.tracking import METRICS, Tracking, Wrapper
 
+FINDINGS = 3
+"""Findings of the diagnosis that are printed; the page has all."""
+
 
 class Summary:
     """Prints the metrics that a run saved as a table, and where to look further."""
@@ -21,12 +24,14 @@ class Summary:
         self._tracking = tracking
         self._metrics: dict[str, dict[str, Any]] = {}
         self._failed: dict[str, str] = {}
+        self._diagnosis: dict[str, Any] = {}
         self._report_saved = False
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self) -> None:
         """Forget an earlier run of the same process."""
         self._metrics, self._failed, self._report_saved = {}, {}, False
+        self._diagnosis = {}
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -38,6 +43,8 @@ class Summary:
             self._metrics[METRICS[dataset_name]] = data
         elif dataset_name == "failed_losses":
             self._failed = data
+        elif dataset_name == "diagnosis":
+            self._diagnosis = data
         self._report_saved |= dataset_name == "report_page"
 
     @hook_impl
@@ -58,7 +65,9 @@ class Summary:
         """Collect the metrics of losses that a worker evaluated."""
         part = current_part()
         asked = part.asked if part else ()
-        for name in {*METRICS, "failed_losses", "report_page", *asked} & set(node.outputs):
+        for name in {*METRICS, "failed_losses", "diagnosis", "report_page", *asked} & set(
+            node.outputs
+        ):
             self.after_dataset_saved(name, catalog.load(name))
 
     @hook_impl(wrapper=True, tryfirst=True)
@@ -118,12 +127,14 @@ class Summary:
         click.echo("\n".join(["", *paths, "", table, "", runs, ""]))
 
     def _print(self, catalog: DataCatalog) -> None:
-        from losslab.reporting import comparison_table, to_markdown
+        from losslab.reporting import comparison_table, diagnosis_lines, to_markdown
 
         table = comparison_table(self._metrics)
         lines = ["", to_markdown(table)]
         lines += [f"| {loss} | failed: {reason} |" for loss, reason in self._failed.items()]
         lines.append("")
+        if self._diagnosis:
+            lines += [*diagnosis_lines(self._diagnosis, FINDINGS), ""]
         page: Any = catalog.get("report_page")
         if self._report_saved:
             lines.append(f"report   {_relative(page.latest)}")

@@ -59,6 +59,7 @@ ARTIFACTS = {
     "comparison": "comparison.csv",
     "uncertainty": "uncertainty.json",
     "corpus_table": "corpus_table.csv",
+    "diagnosis": "diagnosis.json",
     "cross_validation_page": "cross_validation.html",
     "fold_comparison": "fold_comparison.csv",
     "search_page": "search.html",
@@ -360,6 +361,9 @@ class Tracking:
             self._log_results(runs, METRICS[dataset_name], data, current=current)
         elif dataset_name in ARTIFACTS:
             runs.log_artifact(data, ARTIFACTS[dataset_name])
+            if dataset_name == "diagnosis":
+                findings = [finding["text"] for finding in data["findings"]]
+                runs.tag_parent({"diagnosis": "\n".join(findings)})
             if current and dataset_name == "report_page":
                 runs.tag_parent(self._made_by(dataset_name))
 

@@ -15,7 +15,9 @@ from losslab.evaluation import (
     Predictions,
     analyse_errors,
     compute_score_curves,
+    doubt_labels,
     evaluate_loss,
+    explain_idleness,
     fingerprint,
     fit_decision_rules,
     grid_values,
@@ -30,7 +32,7 @@ from losslab.supervision import group_indices
 Arrays = dict[str, np.ndarray]
 Results = dict[str, Any]
 """What a report needs of a loss: metrics, resamples, history, score curves, errors, predictions,
-posterior."""
+posterior, doubts of gold labels, why its mask is idle."""
 
 
 def record_conditions(corpus_notes: dict[str, Any], **parameters: Any) -> dict[str, Any]:
@@ -147,6 +149,17 @@ def draw_score_curves(
     )
 
 
+def doubt_gold_labels(
+    scores: Arrays, label_matrix: sparse.csr_array, splits: pd.DataFrame
+) -> sparse.csr_array:
+    """Gold labels of validation and test that a loss contradicts: all documents x labels."""
+    doubts = sparse.lil_array(label_matrix.shape, dtype=np.float32)
+    for split in ("validation", "test"):
+        rows = split_rows(splits, split)
+        doubts[rows] = doubt_labels(label_matrix[rows], scores[split])
+    return sparse.csr_array(doubts)
+
+
 def summarise_posterior(
     loss: LossSettings,
     recipe: Recipe,
@@ -176,10 +189,15 @@ def collect_results(
     errors: dict[str, Any],
     predictions: Predictions,
     posterior: pd.DataFrame | None = None,
+    label_doubts: sparse.csr_array | None = None,
+    mask: sparse.csr_array | None = None,
+    groups: sparse.csr_array | None = None,
+    label_matrix: sparse.csr_array | None = None,
 ) -> Results:
-    """What a report needs of one loss; of the predictions, those on test, by seed.
+    """What a report needs of one loss; of the predictions, those by the primary rule, by seed.
 
-    ``posterior``: of a loss that samples parameters.
+    ``posterior``: of a loss that samples parameters; ``label_doubts``: of one that trains
+    probabilities. ``mask``, ``groups``: of losses that need them; ``idle`` says why they change nothing.
     """
     return {
         "metrics": metrics,
@@ -188,7 +206,9 @@ def collect_results(
         "score_curves": score_curves,
         "errors": errors,
         "predictions": predictions.by_seed("test"),
+        "label_doubts": label_doubts,
         "posterior": posterior,
+        "idle": explain_idleness(mask, groups, label_matrix),
     }
 
 
