@@ -7,6 +7,7 @@ An operation is a dictionary of JSON values. It names its run by a key of ours, 
 - ``adopt``: ``run``, ``run_id``: a run that exists
 - ``log``: ``run``, ``params``, ``tags``, ``metrics`` (name, value, timestamp, step)
 - ``artifact``: ``run``, ``text``, ``file``
+- ``input``: ``run``, ``dataset`` (name, digest, source_type, source, profile)
 - ``end``: ``run``, ``status``, ``end_time``, ``metrics`` that a run has only if it ended so
 - ``send_earlier``: send what earlier runs left in their journals
 - ``tidy``: mark orphans as KILLED, save the experiment's view
@@ -18,10 +19,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
-from mlflow.entities import Metric, Param, Run, RunTag
+from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param, Run, RunTag
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID
 
 from losslab.tracking.journal import Journal, Operation, read_header
 from losslab.tracking.outbox import RefusedError, send_journal
@@ -97,6 +98,8 @@ class MlflowSender:
                     self._end(batch[-1])
             case "artifact":
                 self._client.log_text(self._id(first["run"]), first["text"], first["file"])
+            case "input":
+                self._add_input(first)
             case "end":
                 if first.get("metrics"):
                     self._log(first["run"], [first])
@@ -168,6 +171,12 @@ class MlflowSender:
             params=[Param(*item) for one in batch for item in one.get("params", {}).items()],
             tags=[RunTag(*item) for one in batch for item in one.get("tags", {}).items()],
         )
+
+    def _add_input(self, operation: Operation) -> None:
+        """The dataset a run was trained with; MLflow keeps one that it has as it is."""
+        context = [InputTag(MLFLOW_DATASET_CONTEXT, "training")]
+        dataset = DatasetInput(Dataset(**operation["dataset"]), context)
+        self._client.log_inputs(self._id(operation["run"]), datasets=[dataset])
 
     def _id(self, run: str) -> str:
         if run not in self._ids:

@@ -153,11 +153,13 @@ def doubt_gold_labels(
     scores: Arrays, label_matrix: sparse.csr_array, splits: pd.DataFrame
 ) -> sparse.csr_array:
     """Gold labels of validation and test that a loss contradicts: all documents x labels."""
-    doubts = sparse.lil_array(label_matrix.shape, dtype=np.float32)
+    parts = []
     for split in ("validation", "test"):
         rows = split_rows(splits, split)
-        doubts[rows] = doubt_labels(label_matrix[rows], scores[split])
-    return sparse.csr_array(doubts)
+        part = sparse.coo_array(doubt_labels(label_matrix[rows], scores[split]))
+        parts.append((part.data, rows[part.row], part.col))
+    values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return sparse.csr_array((values, (rows, columns)), shape=label_matrix.shape)
 
 
 def summarise_posterior(
