@@ -119,7 +119,7 @@ def draw_document_lengths(words: Mapping[str, np.ndarray]) -> go.Figure:
     middles = (bins[1:] + bins[:-1]) / 2
     figure = go.Figure()
     for split, part in words.items():
-        shares = np.histogram(part, bins)[0] / max(len(part), 1)
+        shares = np.histogram(part[part <= longest], bins)[0] / max(len(part), 1)
         figure.add_scatter(
             x=middles, y=shares, name=split, mode="lines", line={"color": SPLIT_COLOURS[split]}
         )
