@@ -39,7 +39,7 @@ from losslab.evaluation.decision_rules import (
 from losslab.evaluation.disagreements import find_cases, tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors, pool_confusions
 from losslab.evaluation.identical import explain_idleness, identical_losses
-from losslab.evaluation.label_noise import doubt_labels, find_suspects
+from losslab.evaluation.label_noise import MIN_DOUBT, doubt_labels, find_suspects
 from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
 from losslab.evaluation.posterior import tabulate_posterior
@@ -59,6 +59,7 @@ from losslab.evaluation.trivial import beats_trivial, best_trivial_metric, trivi
 __all__ = [
     "LOWER_IS_BETTER",
     "MARK",
+    "MIN_DOUBT",
     "Predictions",
     "analyse_errors",
     "average_seeds",

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from losslab.baselines import BASELINES
-from losslab.evaluation import identical_losses
+from losslab.evaluation import MIN_DOUBT, identical_losses
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import incomparable_losses, marked_losses
 from losslab.reporting.definitions import METRICS, RULES
@@ -209,7 +209,7 @@ def _describe_suspects(suspects: pd.DataFrame) -> Finding:
     documents = suspects["id"].nunique()
     text = (
         f"{_count(documents, 'document')} of validation and test may be mislabelled: the losses "
-        f"together contradict {_count(len(suspects), 'gold label')} at 90 % or more."
+        f"together contradict {_count(len(suspects), 'gold label')} with {MIN_DOUBT:.0%} confidence."
     )
     return _finding("suspects", text)
 
