@@ -1,6 +1,7 @@
 """Our hooks and kedro-mlflow's own in one hook manager, around real runs of a small pipeline."""
 
 import contextlib
+import json
 import logging
 import shutil
 from collections import defaultdict
@@ -193,13 +194,10 @@ def test_plugin_opens_the_parent_and_a_child_run_stands_below_it(project, store,
         "test/own/macro_f1": 0.45,
         "test/rules/top_k/macro_f1": 0.35,
     }
-    assert child.data.params == {
-        "task": "multi",
-        "dataset": "cwe",
+    assert child.data.params == {  # what led to its metrics, and no soft labels
         "recipe.name": "probe",
         "recipe.training.epochs": "4",
         "seed": "1",
-        "soft_labels.soft_zlpr": "classic",
         "loss": "db",
         "loss_options.gamma": "2.0",
     }
@@ -224,6 +222,28 @@ def test_means_over_seeds_by_rule_are_logged_once_and_intervals_with_every_seed(
     )
     assert set(first.data.metrics) - set(second.data.metrics) == {"test/rules/top_k/macro_f1"}
     assert second.data.metrics["test/macro_f1_low"] == 0.4
+
+
+def test_the_split_corpus_is_the_input_of_every_run(project, store):
+    hashes = {"id": "1a", "test": "2b"}
+    save = Node(lambda: hashes, None, "data_fingerprint", name="a_first")
+    project.run(store, save, TRAIN, EVALUATE)
+    for run in runs_of(store):
+        (given,) = run.inputs.dataset_inputs
+        assert given.dataset.name == "cwe"
+        assert json.loads(given.dataset.profile)["hashes"] == hashes
+        assert {tag.key: tag.value for tag in given.tags} == {"mlflow.data.context": "training"}
+    digests = {run.inputs.dataset_inputs[0].dataset.digest for run in runs_of(store)}
+    assert len(digests) == 1
+
+
+def test_a_diagnosis_is_a_tag_and_an_artifact_of_the_parent(project, store):
+    said = {"findings": [{"key": "start", "text": "Start with bce."}, {"key": "x", "text": "And."}]}
+    project.run(store, Node(lambda: said, None, "diagnosis", name="diagnose"))
+    (parent,) = runs_of(store)
+    assert parent.data.tags["diagnosis"] == "Start with bce.\nAnd."
+    artifacts = MlflowClient(store).list_artifacts(parent.info.run_id)
+    assert [each.path for each in artifacts] == ["diagnosis.json"]
 
 
 def test_typed_parameters_are_logged_field_by_field(project, store):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import yaml
@@ -708,6 +708,53 @@ def _find_sessions(client: Any) -> Iterator[str]:
         if not page.token:
             return
         page = client.search_runs(experiments, max_results=1000, page_token=page.token)
+
+
+class _WithPlugin(click.Group):
+    """Commands of ours before those of kedro-mlflow."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*self.commands, *_plugin().list_commands(ctx)})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        return self.commands.get(cmd_name) or _plugin().get_command(ctx, cmd_name)
+
+
+def _plugin() -> click.Group:
+    from kedro_mlflow.framework.cli.cli import mlflow_commands
+
+    return cast(click.Group, mlflow_commands)
+
+
+@cli.group(name="mlflow", cls=_WithPlugin)
+def mlflow_group() -> None:
+    """Look at the runs in MLflow."""
+
+
+@mlflow_group.command()
+@click.option("--host", help="Address to listen at; ui.host of mlflow.yml.")
+@click.option("--port", help="Port to listen at; ui.port of mlflow.yml.")
+@click.option("--env", "-e", help="Kedro environment.")
+@click.option("--browser/--no-browser", default=True, help="Open the runs in a browser.")
+def ui(host: str | None, port: str | None, env: str | None, browser: bool) -> None:
+    """Start MLflow's pages and open them on the runs, the charts of losses first."""
+    import webbrowser
+
+    from mlflow.tracking import MlflowClient
+
+    from losslab.tracking import serve, view_address
+
+    config = _config_loader(conf_source=None, env=env)["mlflow"]
+    uri, name = config["server"]["mlflow_tracking_uri"], config["tracking"]["experiment"]["name"]
+    experiment = MlflowClient(uri).get_experiment_by_name(name)
+    view = view_address(experiment.experiment_id) if experiment else "/"
+    if uri.startswith("http"):
+        click.echo(f"{uri}{view}")
+        webbrowser.open(f"{uri}{view}")
+        return
+    host, port = host or config["ui"]["host"], port or str(config["ui"]["port"])
+    click.echo(f"http://{host}:{port}{view}")
+    sys.exit(serve(uri, host, port, view, open_browser=browser))
 
 
 def _print_table(rows: list[dict[str, str]]) -> None:

@@ -240,6 +240,8 @@ def page(
     mistakes=None,
     differs=None,
     cases=None,
+    diagnosis=None,
+    options=None,
     **run,
 ) -> str:
     comparison = mark(comparison_table(metrics), differs or {})
@@ -253,6 +255,8 @@ def page(
         errors=mistakes or {},
         confusions=pooled(list(metrics)) if mistakes else None,
         cases=cases or {},
+        diagnosis=diagnosis or {},
+        options=options or {},
         **draw_all(list(metrics), standings),
     )
     known = {"dataset": "cwe", "recipe": "probe", "statistics": STATISTICS}

@@ -109,8 +109,17 @@ def test_lengths_are_shares_of_each_split_but_the_longest():
     words["train"][:10] = 10_000
     figure = draw_document_lengths(words)
     for trace in figure.data:
-        assert sum(trace.y) == pytest.approx(0.99, abs=0.01)
+        assert sum(trace.y) == pytest.approx(0.99, abs=0.011)
         assert max(trace.x) < 200
+
+
+@pytest.mark.parametrize("longest", [9, 24, 60])
+def test_bins_of_lengths_hold_as_many_lengths_each_and_none_is_empty_by_rounding(longest):
+    figure = draw_document_lengths({"train": np.repeat(np.arange(longest + 1), 100)})
+    shares = figure.data[0].y
+    assert len(shares) <= 25
+    assert min(shares) > 0
+    assert shares[:-1] == pytest.approx([shares[0]] * (len(shares) - 1))
 
 
 def test_labels_that_always_co_occur_have_probability_one():

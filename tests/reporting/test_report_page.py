@@ -14,7 +14,12 @@ from losslab.reporting import (
     to_markdown,
 )
 from losslab.reporting.best_losses import find_best_losses
-from losslab.reporting.definitions import COLUMNS, HEADLINE_METRICS, OWN_METRICS
+from losslab.reporting.definitions import (
+    COLUMNS,
+    HEADLINE_METRICS,
+    OWN_METRICS,
+    lower_is_better,
+)
 
 
 @pytest.fixture
@@ -195,6 +200,70 @@ def test_reference_that_wins_is_told_as_such():
     assert "It is the reference: no loss is better." in html
 
 
+def test_a_tie_has_joint_winners_and_the_reference_stands_for_them():
+    tied = {"db": result(0.5), "bce": result(0.5), "asl": result(0.4)}
+    standings = build_standings(comparison_table(tied))
+    best = find_best_losses(standings, "bce")[0]
+    assert (set(best["winners"]), best["loss"]) == ({"db", "bce"}, "bce")
+    html = " ".join(page(tied).split())
+    first, second = best["winners"]
+    assert f"<b>{first}</b> and <b>{second}</b> share the best macro-F1" in html
+    assert f"<span>{first}, {second}</span>" in html
+    assert "A tie with the reference" in html
+    assert "share the best" not in page({"bce": result(0.4), "db": result(0.5)})
+
+
+def test_a_loss_identical_to_another_says_so_in_its_row(metrics):
+    told = "identical to bce in every prediction: its mask is empty: <no> group"
+    html = page(metrics, diagnosis={"findings": [], "identical": {"db": told}})
+    rows = {
+        loss: re.search(rf'<tr data-loss="{loss}".*?</tr>', html, flags=re.DOTALL).group()
+        for loss in metrics
+    }
+    assert "its mask is empty: &lt;no&gt; group" in rows["db"]
+    assert "identical" not in rows["bce"]
+
+
+def test_findings_stand_before_the_comparison_with_texts_escaped(metrics):
+    suspect = {"id": "<i>7", "text": "<b>x", "split": "test", "label": "<u>", "gold": True}
+    diagnosis = {
+        "findings": [
+            {"key": "start", "text": "Start with bce & see.", "details": []},
+            {"key": "silent", "text": "Never <predicted>.", "details": ["db: <a>."]},
+            {"key": "suspects", "text": "1 document.", "details": []},
+        ],
+        "suspects": [{**suspect, "probability": 0.031}],
+    }
+    html = page(metrics, diagnosis=diagnosis)
+    part = html.split('id="diagnosis"')[1].split("</section>")[0]
+    assert html.index('id="diagnosis"') < html.index('id="comparison"')
+    for text in (
+        "bce &amp; see.",
+        "Never &lt;predicted&gt;.",
+        "db: &lt;a&gt;.",
+        "&lt;i&gt;7",
+        "0.031",
+    ):
+        assert text in part
+    assert 'href="#diagnosis"' in html
+    assert 'id="diagnosis"' not in page(metrics)
+
+
+def test_every_section_is_in_the_navigation(metrics):
+    for loss in metrics.values():
+        loss["rules"] = rules(0.4)
+    html = page(metrics, mistakes={"db": errors("db")}, soft_labels_page=True)
+    links = re.search(r'<nav aria-label="Sections">(.*?)</nav>', html, flags=re.DOTALL).group(1)
+    for name in re.findall(r'<section id="(\w+)"', html):
+        assert f'href="#{name}"' in links
+    assert "soft_labels.html" in links
+
+
+def test_the_p_of_the_answer_stays_together(metrics):
+    html = page(metrics, uncertainty=sure(0.3))
+    assert html.count('<span class="together">(p = 0.30, Holm)</span>') == 1 + len(HEADLINE_METRICS)
+
+
 def test_page_needs_no_other_file(metrics):
     html = page(metrics)
     assert not re.search(r"<(script|link|img)[^>]+(src|href)=", html)
@@ -207,16 +276,20 @@ def marked(html: str, loss: str) -> set[str]:
     return set(re.findall(r'<td data-column="([^"]+)" data-value="[^"]*" class="best"', row))
 
 
-def test_page_marks_the_best_of_each_column_and_the_lowest_ranking_loss(metrics):
+LOWER = {key for key in COLUMNS if lower_is_better(key)}
+
+
+def test_page_marks_the_best_of_each_column_and_the_lowest_loss(metrics):
     html = page(metrics)
-    assert marked(html, "bce") == {"ranking_loss"}
-    assert marked(html, "db") == set(COLUMNS) - {"ranking_loss"}
+    assert {"ranking_loss", "hamming_loss"} <= LOWER
+    assert marked(html, "bce") == LOWER
+    assert marked(html, "db") == set(COLUMNS) - LOWER
 
 
 def test_page_marks_significant_differences(metrics):
     html = page(metrics, uncertainty=sure(0.01))
-    assert html.count('class="sign better"') == len(COLUMNS) - 1
-    assert html.count('class="sign worse"') == 1  # a higher ranking loss
+    assert html.count('class="sign better"') == len(COLUMNS) - len(LOWER)
+    assert html.count('class="sign worse"') == len(LOWER)  # a higher ranking loss
     assert "worse: significantly above the reference" in html
     assert 'class="sign' not in page(metrics, uncertainty=sure(0.2))
 
@@ -234,7 +307,9 @@ def test_every_metric_has_its_definition_one_click_away(metrics):
     targets = set(re.findall(r'popovertarget="([^"]+)"', html))
     definitions = re.findall(r'popover id="([^"]+)" .*?<p>(.+?)</p>', html)
     assert {f"define-{key.replace('/', '-')}" for key in COLUMNS} <= targets
-    assert targets <= {name for name, _ in definitions}
+    about = set(re.findall(r'<dialog popover id="(about-[^"]+)"', html))
+    assert about == {"about-bce", "about-db"}
+    assert targets <= {name for name, _ in definitions} | about
 
 
 def test_tables_of_rules_and_errors_and_what_is_sure_have_definitions_too(metrics):

@@ -1,12 +1,18 @@
 """The page as a reader meets it: opened from a file by a browser that reaches no network."""
 
+import io
 import shutil
 from itertools import pairwise
 
+import numpy as np
+import pandas as pd
 import pytest
-from report_parts import LONG, errors, page, result, rules, sure_of
+from report_parts import LONG, TABLE, errors, page, result, rules, sure_of
+from scipy import sparse
 
 from losslab.losses import LOSSES
+from losslab.reporting import CorpusPart, draw_cooccurrence
+from losslab.reporting.definitions import METRICS, MORE_METRICS
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 DRIVER = shutil.which("chromedriver")
@@ -16,6 +22,12 @@ pytestmark = pytest.mark.skipif(
 ALL = list(LOSSES)[:31]
 UNLIKE = next(name for name in ALL if name not in ("bce", "focal"))
 WHY = "recipe.training.epochs is 100, expected 300"
+DIAGNOSIS = {
+    "findings": [
+        {"key": "start", "text": "Start with bce: no other loss is better.", "details": []},
+        {"key": "silent", "text": "31 losses never predict some label.", "details": ["focal: 2."]},
+    ]
+}
 PATIENCE = 600  # seconds: a machine that trains meanwhile draws slowly
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
 
@@ -57,6 +69,8 @@ def address(tmp_path_factory):
             mistakes={name: errors(name) for name in ALL},
             differs={UNLIKE: WHY},
             command="kedro run",
+            diagnosis=DIAGNOSIS,
+            options={name: LOSSES[name].defaults() for name in ALL} | {"focal": {"gamma": 1.5}},
         ),
         encoding="utf-8",
     )
@@ -400,6 +414,213 @@ def test_page_of_soft_labels_is_linked_from_the_newest_report_and_every_version(
     assert shown == linked
     if linked:
         assert address == (tmp_path / "soft_labels/soft_labels.html").as_uri()
+
+
+def rectangles(browser, selector):
+    script = (
+        "return [...document.querySelectorAll(arguments[0])].map(e => e.getBoundingClientRect())"
+        ".map(box => [box.left, box.top, box.right, box.bottom])"
+    )
+    return browser.execute_script(script, selector)
+
+
+def overlap(one, other, margin=1.0):
+    return (
+        min(one[2], other[2]) - max(one[0], other[0]) > margin
+        and min(one[3], other[3]) - max(one[1], other[1]) > margin
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_diagnosis_begins_on_the_first_screen_and_its_details_open(browser, address, width):
+    resize(browser, width)
+    load(browser, address)
+    assert rectangles(browser, "#diagnosis")[0][1] < 880
+    assert "focal: 2." not in seen(browser, "#diagnosis")[0]
+    click(browser, "#diagnosis summary")
+    assert "focal: 2." in seen(browser, "#diagnosis")[0]
+
+
+def test_numbers_of_the_rank_map_keep_their_colours_when_the_others_are_hidden(opened):
+    script = """
+    const rows = new Map();
+    for (const text of document.querySelectorAll("#ranks .heatmap-label text")) {
+      const box = text.getBoundingClientRect(), y = Math.round((box.top + box.bottom) / 2);
+      rows.set(y, [...(rows.get(y) || []), [text.textContent, getComputedStyle(text).fill]]);
+    }
+    const losses = document.getElementById("ranks").layout.yaxis.tickvals;
+    const ordered = [...rows].sort((a, b) => a[0] - b[0]).map(entry => entry[1]);
+    return Object.fromEntries(losses.map((loss, row) => [loss, ordered[row]]));
+    """
+    opened.execute_script("choose(['focal', 'warp', 'bce'])")
+    draw_everything(opened)
+    every = opened.execute_script(script)
+    assert len(every) == 30
+    assert len({colour for row in every.values() for _, colour in row}) == 2  # on dark, on light
+    click(opened, "#alone")
+    draw_everything(opened)
+    shown = opened.execute_script(script)
+    assert set(shown) == {"focal", "warp", "bce"} - {UNLIKE}
+    assert shown == {loss: every[loss] for loss in shown}
+
+
+def test_words_of_when_to_choose_a_loss_find_it_and_an_empty_table_says_so(opened):
+    from selenium.webdriver.common.by import By
+
+    words = LOSSES["db"].choose_when.split()[:3]
+    find = opened.find_element(By.ID, "find")
+    find.send_keys(" ".join(words))
+    expected = {
+        name
+        for name in ALL
+        for text in [
+            f"{name} {LOSSES[name].title} {LOSSES[name].family} {LOSSES[name].choose_when}"
+        ]
+        if all(word.lower() in text.lower() for word in words)
+    }
+    assert "db" in expected
+    assert set(losses_shown(opened)) == expected
+    empty = opened.find_element(By.ID, "empty")
+    assert not empty.is_displayed()
+    find.send_keys(" no such loss")
+    assert losses_shown(opened) == []
+    assert "No loss fits" in empty.text
+    click(opened, "#clear")
+    assert len(losses_shown(opened)) == 31
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_each_loss_has_a_question_mark_that_tells_when_how_and_where_from(browser, address, width):
+    from selenium.webdriver.common.by import By
+
+    resize(browser, width)
+    load(browser, address)
+    button = browser.find_element(By.CSS_SELECTOR, "[popovertarget=about-focal]")
+    browser.execute_script(
+        "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", button
+    )
+    button.click()
+    about = browser.find_element(By.ID, "about-focal")
+    assert about.is_displayed()
+    for part in (
+        LOSSES["focal"].choose_when,
+        "(1 - p_t)^gamma",
+        "gamma=1.5",
+        LOSSES["focal"].paper,
+    ):
+        assert part in about.text
+    assert "gamma=1.5 (not the default)" in about.text
+    left, top, right, bottom = rectangles(browser, "#about-focal")[0]
+    assert min(left, top) >= 0
+    assert right <= width
+    assert bottom <= 900
+    about.find_element(By.CSS_SELECTOR, "button[popovertargetaction=hide]").click()
+    assert not about.is_displayed()
+
+
+@pytest.mark.parametrize("width", [1280, 390, 320])
+def test_p_does_not_break(browser, tmp_path, width):
+    file = tmp_path / "latest.html"
+    metrics = {"bce": result(0.4), "db": result(0.5)}
+    file.write_text(page(metrics, uncertainty=sure_of(["db"], 1.0)), encoding="utf-8")
+    resize(browser, width)
+    load(browser, file.as_uri())
+    lines = "return [...document.querySelectorAll('.together')].map(e => e.getClientRects().length)"
+    assert set(browser.execute_script(lines)) == {1}
+
+
+def test_titles_of_axes_keep_clear_of_the_names_of_labels(browser, tmp_path):
+    names = [f"Impact: Execute Unauthorized Code or Commands, {place}" for place in range(33)]
+    counts = sparse.csr_array(np.full((33, 33), 3) + np.diag(np.arange(40, 7, -1)))
+    plots = {"cooccurrence_map": draw_cooccurrence(counts, names)}
+    file = tmp_path / "latest.html"
+    text = page({"bce": result(0.4)}, corpus=CorpusPart(TABLE, [], plots))
+    file.write_text(text, encoding="utf-8")
+    resize(browser, 1280)
+    load(browser, file.as_uri())
+    draw_everything(browser)
+    for axis in "xy":
+        (title,) = rectangles(browser, f"#cooccurrence_map .{axis}title")
+        ticks = rectangles(browser, f"#cooccurrence_map .{axis}tick text")
+        assert len(ticks) == 33
+        assert not [tick for tick in ticks if overlap(title, tick)]
+
+
+def test_headers_of_the_rank_map_stay_apart_on_a_phone(browser, address):
+    resize(browser, 390)
+    load(browser, address)
+    draw_everything(browser)
+    heads = rectangles(browser, "#ranks .xtick text")
+    assert len(heads) == len(METRICS)
+    assert not [pair for pair in pairwise(sorted(heads)) if overlap(*pair)]
+
+
+def test_a_table_wider_than_the_screen_says_that_it_scrolls_until_its_end(browser, address):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    def told(browser):
+        return browser.execute_script(
+            "const part = document.querySelector('#comparison .scroll');"
+            "return part.classList.contains('more') && !part.nextElementSibling.hidden"
+        )
+
+    resize(browser, 390)
+    load(browser, address)
+    WebDriverWait(browser, PATIENCE).until(told)
+    browser.execute_script("document.querySelector('#comparison .scroll').scrollLeft = 9999")
+    WebDriverWait(browser, PATIENCE).until(lambda browser: not told(browser))
+
+
+def test_legends_name_losses_in_the_order_of_the_table(opened):
+    opened.execute_script("choose(['bce', 'focal', 'warp', 'zlpr', 'asl'])")
+    draw_everything(opened)
+    order = opened.execute_script("return choice.losses")
+    for figure in ("precision_recall", "learning_curves", "similar_labels"):
+        script = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)"
+        names = opened.execute_script(script, f"#{figure} .legendtext")
+        assert names == order
+
+
+@pytest.mark.parametrize("key", list(MORE_METRICS))
+def test_more_metrics_can_be_chosen_as_columns(opened, key):
+    click(opened, f".columns input[data-column='{key}']")
+    text, _ = seen(opened, f"tr[data-loss=focal] td[data-column='{key}']")
+    assert f"{0.3 + 0.01 * ALL.index('focal'):.3f} ± 0.010" in text
+
+
+def exported(browser, ending, folder):
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    behaviour = {"behavior": "allow", "downloadPath": str(folder)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    click(browser, f"[data-export={ending}]")
+    file = folder / f"cwe_probe.{ending}"
+    WebDriverWait(browser, PATIENCE).until(lambda _: file.exists())
+    return file.read_text(encoding="utf-8")
+
+
+def test_the_table_is_exported_as_it_is_shown(opened, tmp_path):
+    click(opened, "[data-sort=loss]")
+    click(opened, ".columns input[data-column=head\\/macro_f1]")
+    order = losses_shown(opened)
+    table = pd.read_csv(io.StringIO(exported(opened, "csv", tmp_path)))
+    assert table["loss"].tolist() == order
+    assert "head macro-F1" not in table
+    expected = [0.3 + 0.01 * ALL.index(loss) for loss in order]
+    assert table["macro-F1"].tolist() == pytest.approx(expected)
+    assert set(table["macro-F1 std"]) == {0.01}
+
+    rows = [line.split(" | ") for line in exported(opened, "md", tmp_path).splitlines()]
+    assert {len(row) for row in rows} == {6}
+    best = max(order, key=ALL.index)
+    bold = [row for row in rows if "**" in row[2]]
+    assert [row[0] for row in bold] == [f"| {best}"]
+    assert bold[0][2] == f"**{0.3 + 0.01 * ALL.index(best):.3f} ± 0.010**"
+
+    latex = exported(opened, "tex", tmp_path)
+    assert latex.count(" & ") == 5 * (len(order) + 1)
+    assert "ls\\_classic & " in latex
+    assert f"\\textbf{{{0.3 + 0.01 * ALL.index(best):.3f} $\\pm$ 0.010}}" in latex
 
 
 def test_every_control_has_a_name(opened):

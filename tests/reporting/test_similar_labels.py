@@ -26,22 +26,23 @@ def scores(**losses) -> pd.DataFrame:
     return pd.DataFrame({"label": list("abcdef"), "train": SUPPORT + 1, **losses})
 
 
-def test_a_line_per_loss_breaks_between_groups():
+def test_labels_are_rows_with_a_gap_between_groups_and_a_point_per_loss():
     table = scores(bce=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], mask_label=[0.9] * 6, db=[0.0] * 6)
     figure = draw_similar_labels(table, ["bce", "mask_label"], MEMBERSHIP)
     bce, mask = figure.data
-    assert list(bce.x) == ["b", "a", "e", " ", "c", "d"]
-    assert list(bce.y) == [0.2, 0.1, 0.5, None, 0.3, 0.4]
-    assert list(mask.y) == [0.9, 0.9, 0.9, None, 0.9, 0.9]
+    assert list(bce.y) == ["b", "a", "e", " ", "c", "d"]
+    assert list(bce.x) == [0.2, 0.1, 0.5, None, 0.3, 0.4]
+    assert list(mask.x) == [0.9, 0.9, 0.9, None, 0.9, 0.9]
+    assert figure.layout.height > 15 * len(bce.y)
 
 
 def test_labels_that_begin_alike_stay_apart():
     names = [f"Impact: Execute Unauthorized Code or Commands, {place}" for place in "abcdef"]
     figure = draw_similar_labels(scores(bce=[0.1] * 6).assign(label=names), ["bce"], MEMBERSHIP)
-    drawn = [name for name in figure.data[0].x if name.strip()]
+    drawn = [name for name in figure.data[0].y if name.strip()]
     assert sorted(drawn) == sorted(set(drawn))
     assert set(drawn) <= set(names)
-    assert max(map(len, figure.layout.xaxis.ticktext)) == 32
+    assert max(map(len, figure.layout.yaxis.ticktext)) == 32
 
 
 def test_losses_beyond_the_first_are_in_the_legend_only():

@@ -197,6 +197,28 @@ def test_source_names_the_command_and_the_commit(tmp_path):
     assert source["command"]
 
 
+def test_a_dataset_is_the_input_of_runs_that_start_later_and_sending_it_twice_does_no_harm(
+    client, sender, runs
+):
+    operations = []
+    sent = TrainingRuns(operations.append, tags={"dataset": "cwe", "recipe": "probe"})
+    sent.use_dataset("cwe", "1a2b", source="data/01_raw/cwe", facts={"documents": 3})
+    sent.start("db", 1, {})
+    for operation in operations + [each for each in operations if each["do"] == "input"]:
+        sender.send([operation], again=False)
+    (child,) = children(client, sender).values()
+    parent = client.get_run(sender.known_id(PARENT))
+    for run in (parent, child):
+        (given,) = run.inputs.dataset_inputs
+        assert (given.dataset.name, given.dataset.digest) == ("cwe", "1a2b")
+        assert json.loads(given.dataset.source) == {"uri": "data/01_raw/cwe"}
+        assert json.loads(given.dataset.profile) == {"documents": 3}
+
+
+def test_what_is_not_set_is_no_parameter():
+    assert as_params({"split": {"folds": None, "seed": 0}, "reader": None}) == {"split.seed": "0"}
+
+
 def test_long_values_are_cut_to_what_mlflow_takes():
     assert 0 < len(as_params({"text": "x" * 10_000})["text"]) < 10_000
 
@@ -212,6 +234,11 @@ def test_view_with_the_columns_to_compare_is_saved_once_and_keeps_a_users_note(c
     state = json.loads(json.loads(first["mlflow.sharedViewState.losses"])["state"])
     assert {"tags.`loss`", "metrics.`test/macro_f1`"} <= set(state["selectedColumns"])
     assert "viewStateShareKey=losses" in view_address(experiment)
+    charts = [(chart["type"], chart["metricKey"]) for chart in state["compareRunCharts"]]
+    assert charts[:2] == [("BAR", "test/macro_f1"), ("BAR", "test/tail/macro_f1")]
+    assert ("LINE", "validation/macro_f1") in charts
+    sections = {section["uuid"] for section in state["compareRunSections"]}
+    assert {chart["metricSectionId"] for chart in state["compareRunCharts"]} == sections
 
 
 def test_table_sent_as_csv_has_no_formulas():

@@ -41,6 +41,8 @@ from losslab.evaluation.decision_rules import (
 )
 from losslab.evaluation.disagreements import find_cases, tabulate_disagreements
 from losslab.evaluation.error_analysis import analyse_errors, pool_confusions
+from losslab.evaluation.identical import explain_idleness, identical_losses
+from losslab.evaluation.label_noise import MIN_DOUBT, doubt_labels, find_suspects
 from losslab.evaluation.meta_analysis import combine_comparisons
 from losslab.evaluation.metrics import LOWER_IS_BETTER, compute_metrics
 from losslab.evaluation.posterior import tabulate_posterior
@@ -62,6 +64,7 @@ from losslab.evaluation.trivial import beats_trivial, best_trivial_metric, trivi
 __all__ = [
     "LOWER_IS_BETTER",
     "MARK",
+    "MIN_DOUBT",
     "Predictions",
     "analyse_errors",
     "average_seeds",
@@ -77,10 +80,13 @@ __all__ = [
     "compute_metrics",
     "compute_score_curves",
     "describe_training",
+    "doubt_labels",
     "evaluate_loss",
+    "explain_idleness",
     "falls_steadily",
     "find_cases",
     "find_mismatches",
+    "find_suspects",
     "fingerprint",
     "fit_decision_rules",
     "fit_decisions",
@@ -91,6 +97,7 @@ __all__ = [
     "fold_marks",
     "grid_values",
     "holm",
+    "identical_losses",
     "intervals",
     "inverse_propensities",
     "judge_epoch",

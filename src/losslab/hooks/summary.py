@@ -15,6 +15,8 @@ from losslab.hooks.tracking import METRICS, Tracking, Wrapper
 
 REPORTS = ("report_page", "retrieval_page")
 """Pages that a run ends with."""
+FINDINGS = 3
+"""Findings of the diagnosis that are printed; the page has all."""
 
 
 class Summary:
@@ -24,12 +26,14 @@ class Summary:
         self._tracking = tracking
         self._metrics: dict[str, dict[str, Any]] = {}
         self._failed: dict[str, str] = {}
+        self._diagnosis: dict[str, Any] = {}
         self._report_saved = False
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(self) -> None:
         """Forget an earlier run of the same process."""
         self._metrics, self._failed, self._report_saved = {}, {}, False
+        self._diagnosis = {}
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, data: Any) -> None:
@@ -41,6 +45,8 @@ class Summary:
             self._metrics[METRICS[dataset_name]] = data
         elif dataset_name == "failed_losses":
             self._failed = data
+        elif dataset_name == "diagnosis":
+            self._diagnosis = data
         self._report_saved |= dataset_name in REPORTS
 
     @hook_impl
@@ -61,7 +67,8 @@ class Summary:
         """Collect the metrics of losses that a worker evaluated."""
         part = current_part()
         asked = part.asked if part else ()
-        for name in {*METRICS, "failed_losses", *REPORTS, *asked} & set(node.outputs):
+        told = {*METRICS, "failed_losses", "diagnosis", *REPORTS, *asked}
+        for name in told & set(node.outputs):
             self.after_dataset_saved(name, catalog.load(name))
 
     @hook_impl(wrapper=True, tryfirst=True)
@@ -137,12 +144,14 @@ class Summary:
         click.echo("\n".join(["", *paths, "", table, "", runs, ""]))
 
     def _print(self, catalog: DataCatalog) -> None:
-        from losslab.reporting import comparison_table, to_markdown
+        from losslab.reporting import comparison_table, diagnosis_lines, to_markdown
 
         table = comparison_table(self._metrics)
         lines = ["", to_markdown(table)]
         lines += [f"| {loss} | failed: {reason} |" for loss, reason in self._failed.items()]
         lines.append("")
+        if self._diagnosis:
+            lines += [*diagnosis_lines(self._diagnosis, FINDINGS), ""]
         page: Any = catalog.get("report_page")
         if self._report_saved:
             lines.append(f"report   {_relative(page.latest)}")

@@ -1,6 +1,8 @@
 """Mirrors a run to MLflow, beside kedro-mlflow's own hook."""
 
 import atexit
+import hashlib
+import json
 import logging
 import os
 import signal
@@ -61,6 +63,7 @@ ARTIFACTS = {
     "comparison": "comparison.csv",
     "uncertainty": "uncertainty.json",
     "corpus_table": "corpus_table.csv",
+    "diagnosis": "diagnosis.json",
     "cross_validation_page": "cross_validation.html",
     "fold_comparison": "fold_comparison.csv",
     "retrieval_page": "report.html",
@@ -72,15 +75,18 @@ ARTIFACTS = {
     "sweep_table": "sweep.csv",
 }
 """Datasets that the parent run keeps; the page holds every figure."""
+MIRRORED = ("label_statistics", "data_fingerprint")
+"""Datasets that parameters and inputs of runs are made of."""
+RAW_FILES = "data/01_raw"
 SEARCHES = {f"{namespace(loss)}_search" for loss in LOSSES}
 """Datasets that hold the trials of a loss."""
+REPEATED = ("features", "frozen_encoder", "bootstrap")
+"""Parameters that are parts of recipe and report."""
 NOT_OF_A_TRAINING = {
+    *REPEATED,
     *("sweep", "search", "losses", "baselines", "report", "predict", "mlflow"),
-    *("features", "frozen_encoder", "bootstrap"),  # parts of recipe and report
 }
 """Parameters that the run of a training has not; the parent run has those of its nodes."""
-OF_RETRIEVAL = {"retrieval", "question_split"}
-"""Parameters that trainings of no other task have."""
 OUTBOX = "data/.mlflow_outbox"
 """Where operations for MLflow wait, below the project's folder."""
 MLFLOW_DEFAULTS = {
@@ -113,6 +119,7 @@ class Tracking:
         self._unsent = 0
         self._failed: set[str] = set()
         self._label_statistics: dict[str, Any] = {}
+        self._pipeline = Pipeline([])
         self._logged_params: set[str] = set()
         self._event_listener = ExitStack()
 
@@ -135,6 +142,7 @@ class Tracking:
     ) -> Wrapper:
         """Open the parent run, let the plugin make it the active one, listen to trainings."""
         self._catalog, self._label_statistics, self._logged_params = catalog, {}, set()
+        self._pipeline = pipeline
         self._sender, self._unsent, self._failed = None, 0, set()
         self._guard.on_failure = partial(_disable_plugin, run_params, pipeline, catalog)
         self._config = _mlflow_config(self._context)
@@ -198,7 +206,7 @@ class Tracking:
         self._mirror_outputs(node, catalog, current=False)
 
     def _mirror_outputs(self, node: Node, catalog: DataCatalog, *, current: bool) -> None:
-        for name in {*METRICS, *ARTIFACTS, "label_statistics"} & set(node.outputs):
+        for name in {*METRICS, *ARTIFACTS, *MIRRORED} & set(node.outputs):
             self.mirror(name, catalog.load(name), current=current)
 
     @hook_impl(wrapper=True)
@@ -338,22 +346,33 @@ class Tracking:
         runs.add_trial(*training, parameters, state=trial.state, metrics=points, tags=tags)
 
     def _training_params(self, loss: str, seed: int) -> dict[str, Any]:
-        """All parameters a training depends on, and no options of other losses."""
+        """The parameters that what led to a loss's metrics has read, in this run's pipeline."""
         others = {*NOT_OF_A_TRAINING, *(namespace(name) for name in METHODS)}
-        others |= set() if self._parameters.get("task") == "retrieval" else OF_RETRIEVAL
-        shared = {key: value for key, value in self._parameters.items() if key not in others}
+        read = self._params_of(loss)
         return {
-            **shared,
+            **{key: value for key, value in self._parameters.items() if key in read - others},
             "label_statistics": self._label_statistics,
             "loss": loss,
             "seed": seed,
             "loss_options": LossSettings(**self._parameters[namespace(loss)]).settings,
         }
 
+    def _params_of(self, loss: str) -> set[str]:
+        """Names of the parameters upstream of a loss's metrics; all, where they are not made here."""
+        metrics = f"{namespace(loss)}_metrics"
+        if metrics not in self._pipeline.all_outputs():
+            return set(self._parameters)
+        inputs = self._pipeline.to_outputs(metrics).inputs()
+        return {
+            name.removeprefix("params:").split(".")[0] for name in inputs if _is_parameter(name)
+        }
+
     def _log_params(self, parameters: Mapping[str, Any]) -> None:
-        """Log those parameters of nodes that no node before them took."""
-        new = {name: parameters[name] for name in parameters if name not in self._logged_params}
-        self._logged_params |= set(new)
+        """Log those parameters of nodes that no node before them took; a loss's stand in its runs."""
+        others = {f"params:{name}" for name in (*REPEATED, *map(namespace, METHODS))}
+        names = parameters.keys() - self._logged_params - others
+        new = {name: parameters[name] for name in parameters if name in names}
+        self._logged_params |= names
         if self._runs is not None:
             self._runs.log_parent_params(
                 {name.removeprefix("params:"): _plain(value) for name, value in new.items()}
@@ -363,12 +382,24 @@ class Tracking:
         if dataset_name == "label_statistics":  # mu: what "auto" stands for
             self._label_statistics = {key: data[key] for key in ("documents", "labels", "mu")}
             runs.log_parent_params({"label_statistics": self._label_statistics})
+        elif dataset_name == "data_fingerprint":
+            self._use_dataset(runs, data)
         elif dataset_name in METRICS:
             self._log_results(runs, METRICS[dataset_name], data, current=current)
         elif dataset_name in ARTIFACTS:
             runs.log_artifact(data, ARTIFACTS[dataset_name])
+            if dataset_name == "diagnosis":
+                findings = [finding["text"] for finding in data["findings"]]
+                runs.tag_parent({"diagnosis": "\n".join(findings)})
             if current and dataset_name in ("report_page", "retrieval_page"):
                 runs.tag_parent(self._made_by(dataset_name))
+
+    def _use_dataset(self, runs: TrainingRuns, hashes: Mapping[str, str]) -> None:
+        """Note the split corpus as MLflow's input; with other splits its digest is another."""
+        digest = hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()[:12]
+        name, split = self._parameters["dataset"], self._parameters.get("split")
+        facts = {"split": split, "hashes": dict(hashes)}
+        runs.use_dataset(name, digest, source=f"{RAW_FILES}/{name}", facts=facts)
 
     def _log_results(
         self, runs: TrainingRuns, loss: str, metrics: dict[str, Any], *, current: bool

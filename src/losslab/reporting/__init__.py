@@ -15,6 +15,7 @@ from losslab.reporting.corpus_plots import (
     draw_long_tail,
 )
 from losslab.reporting.cross_validation_page import draw_fold_scores, folds_to_markdown
+from losslab.reporting.diagnosis import diagnose, diagnosis_lines
 from losslab.reporting.page_sections import loss_facts, tabulate_rules
 from losslab.reporting.plots import CORPUS_PLOTS, PLOTS, RESULT_PLOTS, loss_colour
 from losslab.reporting.report_page import CorpusPart, ResultPart, RunPart, render_page
@@ -55,6 +56,8 @@ __all__ = [
     "add_thumbnails",
     "build_standings",
     "comparison_table",
+    "diagnose",
+    "diagnosis_lines",
     "draw_confusions",
     "draw_cooccurrence",
     "draw_document_lengths",

@@ -30,12 +30,14 @@ def best_loss(standings: pd.DataFrame, metric: str) -> str:
 
 def _best_by(standings: pd.DataFrame, metric: str, reference: str | None) -> dict[str, Any]:
     rows = standings[standings["metric"] == metric].set_index("loss")
-    best = _best_row(standings, metric)
     compared_with = reference if reference in rows.index else None
+    winners = rows.index[rows["rank"] == rows["rank"].min()].tolist()
+    best = _row_of(rows, compared_with if compared_with in winners else winners[0])
     return {
         "metric": metric,
         "name": METRICS[metric].name,
         **best,
+        "winners": winners,
         "reference": compared_with,
         "reference_value": float(rows.loc[compared_with, "value"]) if compared_with else None,
         "significance": describe_significance(best, compared_with),
@@ -43,11 +45,10 @@ def _best_by(standings: pd.DataFrame, metric: str, reference: str | None) -> dic
     }
 
 
-def _best_row(standings: pd.DataFrame, metric: str) -> dict[str, Any]:
-    """The row of the best loss of a metric; the first of several."""
-    rows = standings[standings["metric"] == metric]
-    row = rows.loc[rows["rank"].idxmin()]
-    return {key: None if pd.isna(value) else value for key, value in row.to_dict().items()}
+def _row_of(rows: pd.DataFrame, loss: str) -> dict[str, Any]:
+    """The row of a loss; None for what is missing. Of joint winners the reference stands for all."""
+    row = {"loss": loss, **rows.loc[loss].to_dict()}
+    return {key: None if pd.isna(value) else value for key, value in row.items()}
 
 
 def _strip_plot(

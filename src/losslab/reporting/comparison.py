@@ -9,7 +9,6 @@ import pandas as pd
 from losslab.evaluation import own_results
 from losslab.reporting.definitions import (
     COLUMNS,
-    METRICS,
     OWN_METRICS,
     SHOWN_COLUMNS,
     lower_is_better,
@@ -157,7 +156,7 @@ def build_standings(
     those of ``uncertainty["losses"]`` (``low high difference p_holm`` by loss and metric) where it
     has them; else the interval is mean ± sample standard deviation over seeds, missing for one seed.
     """
-    parts = [_metric_standings(comparison, metric, reference) for metric in METRICS]
+    parts = [_metric_standings(comparison, metric, reference) for metric in COLUMNS]
     table = pd.concat(parts, ignore_index=True)
     if uncertainty is None:
         return table

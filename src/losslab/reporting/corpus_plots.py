@@ -16,6 +16,7 @@ MAP_HEIGHT = 800  # of a map of few labels
 MAX_POINTS = 1500  # of a curve; more only make the page larger
 MAX_PER_DOCUMENT = 30
 LENGTH_BINS = 25
+TITLE_STANDOFF = 16  # pixels between the names of labels and the title of their axis
 
 
 def draw_long_tail(label_table: pd.DataFrame) -> go.Figure:
@@ -82,8 +83,10 @@ def draw_cooccurrence(counts: sparse.csr_array, labels: Sequence[str]) -> go.Fig
         )
     )
     axis = {**named_axis(names), "tickfont_size": 9}
-    figure.update_xaxes(**axis, tickangle=-90, title="label")
-    figure.update_yaxes(**axis, autorange="reversed", title="given")
+    figure.update_xaxes(**axis, tickangle=-90, title={"text": "label", "standoff": TITLE_STANDOFF})
+    figure.update_yaxes(
+        **axis, autorange="reversed", title={"text": "given", "standoff": TITLE_STANDOFF}
+    )
     every = "every label" if power == 1 else f"the {len(names)} most frequent labels"
     height = max(MAP_HEIGHT, 200 + ROW_HEIGHT * len(names))
     figure.update_layout(height=height, meta={"height": height})
@@ -105,14 +108,18 @@ def draw_labels_per_document(counts: Mapping[str, np.ndarray]) -> go.Figure:
 
 
 def draw_document_lengths(words: Mapping[str, np.ndarray]) -> go.Figure:
-    """The share of each split's documents by their length; the longest 1 % are left out."""
+    """The share of each split's documents by their length; the longest 1 % are left out.
+
+    Bins are whole numbers of words wide: others would hold one length more or less than the next.
+    """
     pooled = np.concatenate(list(words.values()))
-    longest = max(float(np.quantile(pooled, 0.99)), 1) if len(pooled) else 1
-    bins = np.linspace(0, longest, LENGTH_BINS + 1)
-    middles = ((bins[1:] + bins[:-1]) / 2).round(1)
+    longest = max(int(np.quantile(pooled, 0.99)), 1) if len(pooled) else 1
+    width = -(-(longest + 1) // LENGTH_BINS)
+    bins = np.arange(0, longest + width + 1, width) - 0.5
+    middles = (bins[1:] + bins[:-1]) / 2
     figure = go.Figure()
     for split, part in words.items():
-        shares = np.histogram(part, bins)[0] / max(len(part), 1)
+        shares = np.histogram(part[part <= longest], bins)[0] / max(len(part), 1)
         figure.add_scatter(
             x=middles, y=shares, name=split, mode="lines", line={"color": SPLIT_COLOURS[split]}
         )

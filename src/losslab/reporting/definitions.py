@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from losslab.evaluation import LOWER_IS_BETTER
+from losslab.evaluation.ranking_metrics import AT
 
 
 @dataclass(frozen=True)
@@ -131,8 +132,40 @@ METRICS = {
 }
 """The metrics that losses are ranked by. ``metrics.json`` has more: other k, other conventions."""
 
-COLUMNS = {key: metric.name for key, metric in METRICS.items()}
-"""Their names as column titles."""
+_RATIOS = {
+    "precision": ("tp / (tp + fp)", "of the labels predicted, the share that is true"),
+    "recall": ("tp / (tp + fn)", "of the true labels, the share that is predicted"),
+}
+_POOLS = {
+    "micro": "Counts are pooled over all labels.",
+    "macro": "Mean over labels; 0/0 is 0.",
+    "example": "Mean over documents; 0/0 is 0.",
+}
+_AT_K = {
+    "precision": "Share of true labels among the k of highest score, mean over documents.",
+    "recall": "Share of a document's labels among the k of highest score, mean over documents.",
+    "ndcg": "Discounted cumulative gain of the k labels of highest score, over the best possible.",
+}
+MORE_METRICS = {
+    **{
+        f"{pool}_{name}": Term(f"{pool} {name}", f"{formula}: {meaning}. {how}")
+        for pool, how in _POOLS.items()
+        for name, (formula, meaning) in _RATIOS.items()
+    },
+    **{
+        f"{name}_at_{k}": Term(f"{name}@{k}", f"{meaning} k is {k}. Independent of thresholds.")
+        for name, meaning in _AT_K.items()
+        for k in AT
+    },
+    "hamming_loss": Term(
+        "Hamming loss",
+        "Share of wrong entries, document x label. Small wherever labels are rare. Lower is better.",
+    ),
+}
+"""Metrics that can be chosen as columns; losses are not ranked by them."""
+
+COLUMNS = {key: metric.name for key, metric in {**METRICS, **MORE_METRICS}.items()}
+"""Names of all metrics as column titles."""
 SHOWN_COLUMNS = (
     "micro_f1",
     "macro_f1",
@@ -249,10 +282,6 @@ TERMS = {
         "Two-sided p-value of a paired bootstrap over test documents for the difference to the "
         "reference, Holm-corrected over losses. Significant below 0.05.",
     ),
-    "micro_precision": Term("micro precision", "tp / (tp + fp), counts pooled over all labels."),
-    "micro_recall": Term("micro recall", "tp / (tp + fn), counts pooled over all labels."),
-    "macro_precision": Term("macro precision", "Mean of the labels' tp / (tp + fp); 0/0 is 0."),
-    "macro_recall": Term("macro recall", "Mean of the labels' tp / (tp + fn); 0/0 is 0."),
     "confusion": Term(
         "confused labels",
         "Number of test documents in which the first label is a false negative and the second a "

@@ -19,11 +19,16 @@ MAX_PAIRS = 12
 
 
 def loss_rows(
-    comparison: pd.DataFrame, standings: pd.DataFrame, facts: pd.DataFrame, command: str
+    comparison: pd.DataFrame,
+    standings: pd.DataFrame,
+    facts: pd.DataFrame,
+    command: str,
+    twins: Mapping[str, str] | None = None,
 ) -> list[dict[str, Any]]:
     """A row per loss of the comparison: names, family, and a cell per column.
 
-    ``command`` chooses dataset and recipe; each loss adds its pipeline.
+    ``command`` chooses dataset and recipe; each loss adds its pipeline. ``twins``: by loss, which
+    other it is identical to, and why.
     """
     by_metric = {key: rows.set_index("loss") for key, rows in standings.groupby("metric")}
     several, reasons = len(comparison) > 1, incomparable_losses(comparison)
@@ -42,6 +47,7 @@ def loss_rows(
                 **_describe(loss),
                 "differs": reasons.get(loss, ""),
                 "mark": marks.get(loss, ""),
+                "twin": (twins or {}).get(loss, ""),
                 "selection": _selection(record),
                 "cells": cells,
             }

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Plot:
     """Title, caption and size of a plot on the page; ``topic`` is the heading it stands under.
 
-    ``one_loss``: it shows one loss at a time, which the reader chooses.
+    ``one_loss``: it shows one loss at a time, which the reader chooses. ``absent`` says of losses
+    that are not in it why.
     """
 
     topic: str
@@ -24,8 +25,10 @@ class Plot:
     caption: str
     size: str = ""
     one_loss: bool = False
+    absent: str = "whose scores are not probabilities"
 
 
+NO_EPOCHS = "which are not trained in epochs"
 RESULT_PLOTS = {
     "group_scores": Plot(
         "Quality",
@@ -68,10 +71,16 @@ RESULT_PLOTS = {
         one_loss=True,
     ),
     "learning_time": Plot(
-        "Training", "Learning curve by time", "Best validation macro-F1 so far, by training time."
+        "Training",
+        "Learning curve by time",
+        "Best validation macro-F1 so far, by training time.",
+        absent=NO_EPOCHS,
     ),
     "learning_curves": Plot(
-        "Training", "Learning curve by epoch", "Validation macro-F1 by epoch, mean over seeds."
+        "Training",
+        "Learning curve by epoch",
+        "Validation macro-F1 by epoch, mean over seeds.",
+        absent=NO_EPOCHS,
     ),
     "training_curves": Plot(
         "Training",
@@ -79,6 +88,7 @@ RESULT_PLOTS = {
         "Training loss (solid) and validation loss (dotted), relative to the first epoch: losses "
         "have no common scale.",
         "wide",
+        absent=NO_EPOCHS,
     ),
     "hard_and_soft_loss": Plot(
         "Training",

@@ -13,12 +13,14 @@ from markupsafe import Markup
 from plotly import graph_objects as go
 
 from losslab.baselines import BASELINES
+from losslab.reporting.about_losses import about_losses
 from losslab.reporting.best_losses import find_best_losses
 from losslab.reporting.comparison import incomparable_losses, marked_losses
 from losslab.reporting.definitions import (
     COLUMNS,
     FACTS,
     METRICS,
+    MORE_METRICS,
     SHOWN_COLUMNS,
     TERMS,
     lower_is_better,
@@ -37,7 +39,7 @@ from losslab.reporting.page_sections import (
 from losslab.reporting.plots import CORPUS_PLOTS, GROUP_COLOURS, RESULT_PLOTS, Plot, literal
 
 STYLES = ("colours.css", "page.css", "table.css", "figures.css")
-SCRIPTS = ("choice.js", "table.js", "traces.js", "figures.js", "errors.js")
+SCRIPTS = ("choice.js", "table.js", "export.js", "traces.js", "figures.js", "errors.js")
 SELECTED_AT_FIRST = 5
 """Losses in colour when the page opens, the best ones, besides the reference."""
 MAX_LABELS = 600
@@ -83,6 +85,8 @@ class ResultPart:
         errors: error analyses by loss, see ``analyse_errors``.
         confusions: pairs of labels over all losses, see ``pool_confusions``.
         cases: documents that some losses predict differently, see ``find_cases``.
+        diagnosis: findings in words, see ``diagnose``.
+        options: the values that hyperparameters had, by loss.
     """
 
     comparison: pd.DataFrame
@@ -96,6 +100,8 @@ class ResultPart:
     errors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     confusions: pd.DataFrame | None = None
     cases: Mapping[str, Any] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -128,12 +134,12 @@ def render_page(results: ResultPart, corpus: CorpusPart, run: RunPart) -> str:
             **_tables(results, f"kedro run --dataset={run.dataset} --recipe={run.recipe}"),
             columns={**COLUMNS, **{key: term.name for key, term in FACTS.items()}},
             shown=SHOWN_COLUMNS,
-            definitions={**METRICS, **TERMS},
+            definitions={**METRICS, **MORE_METRICS, **TERMS},
             lower_is_better=lower_is_better,
             interval=results.interval,
             plots_by_topic=_plots_by_topic(results.plots),
             corpus_plots=CORPUS_PLOTS,
-            data=as_json(_page_data(results, corpus)),
+            data=as_json(_page_data(results, corpus, f"{run.dataset}_{run.recipe}")),
             scripts=SCRIPTS,
         )
     )
@@ -167,7 +173,8 @@ def _plots_by_topic(figures: Mapping[str, go.Figure]) -> dict[str, dict[str, Plo
 def _tables(results: ResultPart, command: str) -> dict[str, Any]:
     """What the sections on results show."""
     losses = results.comparison["loss"].tolist()
-    rows = loss_rows(results.comparison, results.standings, results.facts, command)
+    twins = results.diagnosis.get("identical", {})
+    rows = loss_rows(results.comparison, results.standings, results.facts, command, twins)
     trained, left_out = (
         _without_baselines(results.comparison),
         incomparable_losses(results.comparison),
@@ -175,6 +182,9 @@ def _tables(results: ResultPart, command: str) -> dict[str, Any]:
     rules = tabulate_rules({}) if results.rules is None else results.rules
     return {
         "rows": rows,
+        "about": about_losses({loss: results.options.get(loss, {}) for loss in losses}),
+        "findings": results.diagnosis.get("findings", []),
+        "suspects": results.diagnosis.get("suspects", []),
         "rules": rule_rows(rules, losses),
         "own": own_rows(rules, losses),
         "confusions": confusion_rows(results.confusions),
@@ -206,8 +216,11 @@ def inline(name: str) -> Markup:
     return Markup(text)  # noqa: S704
 
 
-def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
-    """What the scripts read: plots, labels' F1, losses in order, those selected at first."""
+def _page_data(results: ResultPart, corpus: CorpusPart, name: str) -> dict[str, Any]:
+    """What the scripts read: plots, labels' F1, losses in order, those selected at first.
+
+    ``name`` is that of files which a reader exports.
+    """
     losses = results.comparison["loss"].tolist()
     others = {results.reference, *incomparable_losses(results.comparison)}
     best = [name for name in losses if name not in others][:SELECTED_AT_FIRST]
@@ -217,6 +230,7 @@ def _page_data(results: ResultPart, corpus: CorpusPart) -> dict[str, Any]:
     plots = {**results.plots, **corpus.plots}
     return {
         "losses": losses,
+        "table": name,
         "reference": results.reference,
         "atFirst": [*best, *reference],
         "groups": GROUP_COLOURS,

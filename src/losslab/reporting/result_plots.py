@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from scipy import sparse
 
 from losslab.evaluation.error_analysis import POOLED_COLUMNS
-from losslab.reporting.definitions import COLUMNS
+from losslab.reporting.definitions import METRICS
 from losslab.reporting.plots import (
     GROUP_COLOURS,
     apply_layout,
@@ -25,6 +25,7 @@ from losslab.reporting.plots import (
 )
 
 ROW_HEIGHT = 22
+SIMILAR_HEIGHT = 18
 MAX_SIMILAR_LABELS = 40
 MAX_CONFUSIONS = 25
 MAX_POSTERIOR_LABELS = 60
@@ -66,11 +67,11 @@ def draw_ranks(standings: pd.DataFrame) -> go.Figure:
     A metric that some loss does not have, as that of probabilities, is left out.
     """
     table = standings.pivot_table(index="loss", columns="metric", values="rank")
-    table = table.reindex(columns=list(COLUMNS)).dropna(axis="columns")
+    table = table.reindex(columns=list(METRICS)).dropna(axis="columns")
     values = standings.pivot_table(index="loss", columns="metric", values="value")[list(table)]
     rows = table.mean(axis=1).sort_values(kind="stable").index.tolist()
     ranks = table.loc[rows].astype(int)
-    names = [COLUMNS[key] for key in ranks]
+    names = [METRICS[key].name for key in ranks]
     figure = go.Figure(
         go.Heatmap(
             z=ranks.to_numpy(),
@@ -147,7 +148,7 @@ def draw_similar_labels(
     label_groups: sparse.sparray,
     first: Collection[str] | None = None,
 ) -> go.Figure:
-    """A point per loss and label, labels of a group side by side.
+    """A row per label, a point in it per loss; labels of a group stand together.
 
     Args:
         label_scores: ``label``, ``train`` (documents) and a column of F1 per loss, in the order of
@@ -165,20 +166,20 @@ def draw_similar_labels(
     for loss in losses:
         values = label_scores[loss].tolist()
         figure.add_scatter(
-            x=[literal(name) for name in names],
-            y=[None if label is None else values[label] for _, label in positions],
-            mode="markers+lines",
+            x=[None if label is None else values[label] for _, label in positions],
+            y=[literal(name) for name in names],
+            mode="markers",
             name=loss,
             visible=True if first is None or loss in first else "legendonly",
             meta={"loss": loss, "role": "labels"},
-            line={"color": loss_colour(loss), "width": 1},
-            marker={"color": loss_colour(loss), "size": 7},
-            hovertemplate=f"%{{x}}, {loss}: %{{y:.3f}}<extra></extra>",
+            marker={"color": loss_colour(loss), "size": 8, "opacity": 0.85},
+            hovertemplate=f"%{{y}}, {loss}: %{{x:.3f}}<extra></extra>",
         )
-    figure.update_xaxes(title="labels, by group of similar labels", tickangle=-60, type="category")
-    figure.update_xaxes(**named_axis(names))
-    figure.update_yaxes(title="F1, test", range=[0, 1])
-    return apply_layout(figure, "F1 of similar labels").update_layout(height=560)
+    figure.update_yaxes(type="category", autorange="reversed", **named_axis(names))
+    figure.update_xaxes(title="F1, test", range=[-0.02, 1.02])
+    height = 150 + SIMILAR_HEIGHT * max(len(names), 1)
+    figure.update_layout(height=height, meta={"height": height})
+    return apply_layout(figure, "F1 of similar labels")
 
 
 def similar_groups(label_groups: sparse.sparray, documents: np.ndarray) -> list[list[int]]:

@@ -17,6 +17,7 @@ from losslab.tracking.training_runs import (
     PARENT,
     TrainingRuns,
 )
+from losslab.tracking.ui import serve
 from losslab.tracking.view import save_view, view_address
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "describe_source",
     "process_is_alive",
     "save_view",
+    "serve",
     "view_address",
     "without_credentials",
 ]

@@ -8,6 +8,7 @@ An operation is a dictionary of JSON values. It names its run by a key of ours, 
 - ``log``: ``run``, ``params``, ``tags``, ``metrics`` (name, value, timestamp, step)
 - ``artifact``: ``run``, ``text``, ``file``
 - ``model``: ``run``, ``name``, ``folder`` (removed when it is sent), ``register_as``
+- ``input``: ``run``, ``dataset`` (name, digest, source_type, source, profile)
 - ``end``: ``run``, ``status``, ``end_time``, ``metrics`` that a run has only if it ended so
 - ``send_earlier``: send what earlier runs left in their journals
 - ``tidy``: mark orphans as KILLED, save the experiment's view
@@ -22,6 +23,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from mlflow.entities import (
+    Dataset,
+    DatasetInput,
+    InputTag,
     LoggedModelOutput,
     LoggedModelStatus,
     Metric,
@@ -31,7 +35,7 @@ from mlflow.entities import (
 )
 from mlflow.exceptions import MlflowException
 from mlflow.tracking import MlflowClient
-from mlflow.utils.mlflow_tags import MLFLOW_PARENT_RUN_ID
+from mlflow.utils.mlflow_tags import MLFLOW_DATASET_CONTEXT, MLFLOW_PARENT_RUN_ID
 
 from losslab.tracking.journal import Journal, Operation, read_header
 from losslab.tracking.outbox import RefusedError, send_journal
@@ -109,6 +113,8 @@ class MlflowSender:
                 self._client.log_text(self._id(first["run"]), first["text"], first["file"])
             case "model":
                 self._log_model(first)
+            case "input":
+                self._add_input(first)
             case "end":
                 if first.get("metrics"):
                     self._log(first["run"], [first])
@@ -202,6 +208,12 @@ class MlflowSender:
             self._client.create_registered_model(name)
         source = f"models:/{model_id}"
         self._client.create_model_version(name, source, run_id, model_id=model_id)
+
+    def _add_input(self, operation: Operation) -> None:
+        """The dataset a run was trained with; MLflow keeps one that it has as it is."""
+        context = [InputTag(MLFLOW_DATASET_CONTEXT, "training")]
+        dataset = DatasetInput(Dataset(**operation["dataset"]), context)
+        self._client.log_inputs(self._id(operation["run"]), datasets=[dataset])
 
     def _id(self, run: str) -> str:
         if run not in self._ids:

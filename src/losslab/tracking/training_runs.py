@@ -46,6 +46,13 @@ class TrainingRuns:
         self._open: set[tuple[str, int]] = set()
         self._last_epoch_at: dict[tuple[str, int], int] = {}
         self._uncharted: dict[tuple[str, int], list[list[Any]]] = {}
+        self._dataset: dict[str, str] = {}
+
+    def use_dataset(self, name: str, digest: str, *, source: str, facts: Mapping[str, Any]) -> None:
+        """Note the dataset as the input of the parent, and of every run that is started later."""
+        where = {"source_type": "local", "source": json.dumps({"uri": source})}
+        self._dataset = {"name": name, "digest": digest, **where, "profile": json.dumps(facts)}
+        self._put({"do": "input", "run": PARENT, "dataset": self._dataset})
 
     def open_parent(self, name: str, tags: Mapping[str, Any]) -> None:
         """Create the parent run, with ``tags`` of its own."""
@@ -89,6 +96,8 @@ class TrainingRuns:
         name = f"{namespace(loss)} seed {seed} ({self._tags['dataset']}, {self._tags['recipe']})"
         self._create(key, name, tags, nested=True)
         self._log(key, params=as_params(parameters))
+        if self._dataset:
+            self._put({"do": "input", "run": key, "dataset": self._dataset})
 
     def add_trial(
         self,
@@ -204,10 +213,17 @@ def is_charted(evaluation: int) -> bool:
 
 
 def as_params(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """MLflow parameters: names flattened and of characters it takes, values cut to its limit."""
+    """MLflow parameters: names flattened and of characters it takes, values cut to its limit.
+
+    What is not set is left out.
+
+    >>> as_params({"split": {"seed": 0, "folds": None}})
+    {'split.seed': '0'}
+    """
     return {
         re.sub(r"[^/\w.\- ]", "_", name): str(value)[:MAX_PARAM_VAL_LENGTH]
         for name, value in flatten(parameters).items()
+        if value is not None
     }
 
 

@@ -20,10 +20,32 @@ COLUMNS = (
     "tags.`recipe`",
 )
 
+BARS = ("test/macro_f1", "test/tail/macro_f1", "test/micro_f1")
+CURVES = ("validation/macro_f1", "validation/loss", "train/loss")
+SECTION = "losses"
+"""Charts that are shown first; MLflow makes one of every other metric below them."""
+
 
 def view_address(experiment: str) -> str:
-    """The view's address, to be put behind that of a server."""
-    return f"/#/experiments/{experiment}/runs?viewStateShareKey={KEY}&workflowType=machine_learning"
+    """The view's address, to be put behind that of a server; it opens on the charts."""
+    words = f"viewStateShareKey={KEY}&compareRunsMode=CHART&workflowType=machine_learning"
+    return f"/#/experiments/{experiment}/runs?{words}"
+
+
+def _charts() -> list[dict[str, object]]:
+    """The charts of the view, as MLflow's pages note them: bars by run, curves by step."""
+    common = {"metricSectionId": SECTION, "deleted": False, "isGenerated": False}
+    bars = [
+        {"type": "BAR", "uuid": metric, "metricKey": metric, "runsCountToCompare": 100, **common}
+        for metric in BARS
+    ]
+    step = {"xAxisKey": "step", "yAxisKey": "metric", "scaleType": "linear", "lineSmoothness": 0}
+    curves = [
+        {"type": "LINE", "uuid": metric, "metricKey": metric, "selectedMetricKeys": [metric]}
+        | {"runsCountToCompare": 100, **step, **common}
+        for metric in CURVES
+    ]
+    return [*bars, *curves]
 
 
 def save_view(client: MlflowClient, experiment: str) -> None:
@@ -34,6 +56,11 @@ def save_view(client: MlflowClient, experiment: str) -> None:
         "orderByAsc": False,
         "selectedColumns": COLUMNS,
         "columnOrder": ["attributes.`Run Name`", *COLUMNS, "runDateAndNestInfo", "duration"],
+        "compareRunCharts": _charts(),
+        "compareRunSections": [
+            {"uuid": SECTION, "name": "Losses", "display": True, "isReordered": True}
+        ],
+        "isAccordionReordered": True,
         "columnWidths": {name: 90 if name.startswith("tags") else 110 for name in COLUMNS},
     }
     now = int(time() * 1000)

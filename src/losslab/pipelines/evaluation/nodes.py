@@ -15,7 +15,9 @@ from losslab.evaluation import (
     Predictions,
     analyse_errors,
     compute_score_curves,
+    doubt_labels,
     evaluate_loss,
+    explain_idleness,
     fingerprint,
     fit_decision_rules,
     grid_values,
@@ -32,7 +34,7 @@ from losslab.supervision import group_indices
 Arrays = dict[str, np.ndarray]
 Results = dict[str, Any]
 """What a report needs of a loss: metrics, resamples, history, score curves, errors, predictions,
-posterior."""
+posterior, doubts of gold labels, why its mask is idle."""
 
 
 def record_conditions(corpus_notes: dict[str, Any], **parameters: Any) -> dict[str, Any]:
@@ -157,6 +159,19 @@ def draw_score_curves(
     )
 
 
+def doubt_gold_labels(
+    scores: Arrays, label_matrix: sparse.csr_array, splits: pd.DataFrame
+) -> sparse.csr_array:
+    """Gold labels of validation and test that a loss contradicts: all documents x labels."""
+    parts = []
+    for split in ("validation", "test"):
+        rows = split_rows(splits, split)
+        part = sparse.coo_array(doubt_labels(label_matrix[rows], scores[split]))
+        parts.append((part.data, rows[part.row], part.col))
+    values, rows, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return sparse.csr_array((values, (rows, columns)), shape=label_matrix.shape)
+
+
 def summarise_posterior(
     loss: LossSettings,
     recipe: Recipe,
@@ -186,10 +201,15 @@ def collect_results(
     errors: dict[str, Any],
     predictions: Predictions,
     posterior: pd.DataFrame | None = None,
+    label_doubts: sparse.csr_array | None = None,
+    mask: sparse.csr_array | None = None,
+    groups: sparse.csr_array | None = None,
+    label_matrix: sparse.csr_array | None = None,
 ) -> Results:
-    """What a report needs of one loss; of the predictions, those on test, by seed.
+    """What a report needs of one loss; of the predictions, those by the primary rule, by seed.
 
-    ``posterior``: of a loss that samples parameters.
+    ``posterior``: of a loss that samples parameters; ``label_doubts``: of one that trains
+    probabilities. ``mask``, ``groups``: of losses that need them; ``idle`` says why they change nothing.
     """
     return {
         "metrics": metrics,
@@ -198,7 +218,9 @@ def collect_results(
         "score_curves": score_curves,
         "errors": errors,
         "predictions": predictions.by_seed("test"),
+        "label_doubts": label_doubts,
         "posterior": posterior,
+        "idle": explain_idleness(mask, groups, label_matrix),
     }
 
 

@@ -45,7 +45,12 @@ def create_pipeline(loss: str) -> Pipeline:
     name = namespace(loss)
     return _group(
         f"modelling.{METHODS[loss].family}.{name}",
-        [*_prediction_nodes(name), *_metric_nodes(name), *_posterior_nodes(loss)],
+        [
+            *_prediction_nodes(name),
+            *_metric_nodes(name),
+            *_posterior_nodes(loss),
+            *_doubt_nodes(loss),
+        ],
         tags=[name, "evaluation"],
     )
 
@@ -153,6 +158,25 @@ def _posterior_nodes(loss: str) -> list[Node]:
     ]
 
 
+def _doubt_nodes(loss: str) -> list[Node]:
+    if not _has_probabilities(loss):
+        return []
+    name = namespace(loss)
+    return [
+        Node(
+            nodes.doubt_gold_labels,
+            [f"{name}_scores", "label_matrix", "splits"],
+            f"{name}_label_doubts",
+            name="doubt_gold_labels",
+        )
+    ]
+
+
+def _has_probabilities(loss: str) -> bool:
+    """Whether a loss trains probabilities; those of baselines are not asked for."""
+    return loss in LOSSES and LOSSES[loss].decision == "probability"
+
+
 def _samples(loss: str) -> bool:
     """Whether a loss samples parameters, and so has a posterior."""
     return loss in LOSSES and bool(LOSSES[loss].sampled)
@@ -171,13 +195,22 @@ def _collect(loss: str) -> Pipeline:
     name = namespace(loss)
     kinds = ["metrics", "resamples", "history", "score_curves", "errors", "predictions"]
     kinds += ["posterior"] if _samples(loss) else []
+    kinds += ["label_doubts"] if _has_probabilities(loss) else []
     node = Node(
         nodes.collect_results,
-        {kind: f"{name}_{kind}" for kind in kinds},
+        {**{kind: f"{name}_{kind}" for kind in kinds}, **_mask_inputs(loss)},
         f"{name}_results",
         name="collect_results",
     )
     return _group(f"modelling.{METHODS[loss].family}.{name}", [node], tags=["report"])
+
+
+def _mask_inputs(loss: str) -> dict[str, str]:
+    """What a loss masks labels by, if it does: the report tells a mask that is empty."""
+    needs = LOSSES[loss].needs if loss in LOSSES else ()
+    masks = {"mask": f"{namespace(loss)}_mask", "label_matrix": "label_matrix"}
+    groups = {"groups": "label_groups"} if "groups" in needs else {}
+    return {**(masks if "mask" in needs else {}), **groups}
 
 
 def _gather_family(family: str, losses: Sequence[str]) -> Pipeline:

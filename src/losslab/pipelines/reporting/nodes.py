@@ -17,6 +17,7 @@ from losslab.evaluation import (
     compare_with_reference,
     find_cases,
     find_mismatches,
+    find_suspects,
     pool_confusions,
     refuse_mismatches,
     refuse_other_data,
@@ -31,6 +32,7 @@ from losslab.reporting import (
     add_thumbnails,
     build_standings,
     comparison_table,
+    diagnose,
     draw_confusions,
     draw_cooccurrence,
     draw_document_lengths,
@@ -177,6 +179,40 @@ def list_disagreements(
     )
 
 
+def diagnose_losses(
+    results: Results,
+    splits: pd.DataFrame,
+    label_matrix: sparse.csr_array,
+    label_space: list[str],
+    comparison: pd.DataFrame,
+    standings: pd.DataFrame,
+    corpus_summary: dict[str, Any],
+    report: ReportSettings,
+) -> dict[str, Any]:
+    """Findings in words: where to start, what losses miss, what the data cannot tell.
+
+    Gold labels are doubted by the losses that are comparable and had learned.
+    """
+    left_out = {*BASELINES, *incomparable_losses(comparison), *marked_losses(comparison)}
+    doubts = {
+        loss: each
+        for loss, each in _each("label_doubts", results).items()
+        if each is not None and loss not in left_out
+    }
+    return diagnose(
+        _each("metrics", results),
+        _each("predictions", results),
+        label_matrix[split_rows(splits, "test")],
+        find_suspects(splits, label_matrix, doubts, labels=label_space),
+        labels=label_space,
+        comparison=comparison,
+        standings=standings,
+        corpus_summary=corpus_summary,
+        reference=_reference(results, report),
+        idle=_each("idle", results),
+    )
+
+
 def rank_confusions(
     results: Results,
     splits: pd.DataFrame,
@@ -260,6 +296,7 @@ def render_report(
     label_scores: pd.DataFrame,
     pooled_confusions: pd.DataFrame,
     cases: dict[str, Any],
+    diagnosis: dict[str, Any],
     label_statistics: dict[str, Any],
     corpus_table: pd.DataFrame,
     corpus_summary: dict[str, Any],
@@ -284,6 +321,8 @@ def render_report(
         _each("errors", results),
         pooled_confusions,
         cases,
+        diagnosis,
+        {loss: metrics["options"] for loss, metrics in _each("metrics", results).items()},
     )
     corpus = CorpusPart(corpus_table, summary_lines(corpus_summary), corpus_figures)
     about_run = RunPart(

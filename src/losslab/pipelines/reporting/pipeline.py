@@ -89,6 +89,21 @@ def _table_nodes() -> list[Node]:
             ["rule_table", "training_table", "score_table"],
             name="gather_tables",
         ),
+        Node(
+            nodes.diagnose_losses,
+            {
+                "results": "results",
+                "splits": "splits",
+                "label_matrix": "label_matrix",
+                "label_space": "label_space",
+                "comparison": "comparison",
+                "standings": "standings",
+                "corpus_summary": "corpus_summary",
+                "report": "params:report",
+            },
+            "diagnosis",
+            name="diagnose_losses",
+        ),
     ]
 
 
@@ -194,6 +209,7 @@ def _page_nodes() -> list[Node]:
                 "label_scores": "label_scores",
                 "pooled_confusions": "pooled_confusions",
                 "cases": "cases",
+                "diagnosis": "diagnosis",
                 "label_statistics": "label_statistics",
                 "corpus_table": "corpus_table",
                 "corpus_summary": "corpus_summary",

@@ -15,7 +15,7 @@ function draw(name) {
   Plotly.react(element, traces, layout, { ...CONFIG, toImageButtonOptions: { format: "png", scale: PNG_SCALE, filename: name } });
   const missing = document.getElementById(`missing-${name}`), names = lacking(figure);
   missing.hidden = !names.length;
-  missing.textContent = names.length ? `Not shown: ${names.join(", ")}, whose scores are not probabilities.` : "";
+  missing.textContent = names.length ? `Not shown: ${names.join(", ")}, ${missing.dataset.why}.` : "";
   drawn.add(name);
 }
 

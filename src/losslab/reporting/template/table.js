@@ -27,6 +27,7 @@ function filterRows() {
     shown += fits;
   }
   document.getElementById("count").textContent = `${shown} of ${body.rows.length} losses`;
+  document.getElementById("empty").hidden = shown > 0;
 }
 
 document.getElementById("intervals").addEventListener("change", event => table.classList.toggle("intervals", event.target.checked));
@@ -37,4 +38,26 @@ for (const box of document.querySelectorAll(".columns input")) {
     for (const cell of table.querySelectorAll(`[data-column="${box.dataset.column}"]`)) cell.hidden = !box.checked;
   });
 }
+document.getElementById("clear").addEventListener("click", () => {
+  document.getElementById("find").value = document.getElementById("family").value = "";
+  filterRows();
+});
 filterRows();
+
+// A table that is wider than the screen says so, and fades where it goes on.
+function showOverflow(part) {
+  const more = part.scrollWidth - part.clientWidth - part.scrollLeft > 2;
+  part.classList.toggle("more", more);
+  part.nextElementSibling.hidden = !more;
+}
+const sizes = new ResizeObserver(entries => entries.forEach(entry => showOverflow(entry.target.closest(".scroll"))));
+for (const part of document.querySelectorAll(".scroll")) {
+  const hint = document.createElement("p");
+  hint.className = "sideways";
+  hint.textContent = "Scroll sideways for more →";
+  part.after(hint);
+  sizes.observe(part);
+  sizes.observe(part.querySelector("table"));
+  part.addEventListener("scroll", () => showOverflow(part), { passive: true });
+}
+for (const link of document.querySelectorAll("[data-close]")) link.addEventListener("click", () => link.closest("[popover]").hidePopover());
