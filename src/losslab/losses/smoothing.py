@@ -17,6 +17,11 @@ from losslab.losses.hyperparameters import Option
 
 KWLS = "Liu et al. 2022, Label Smoothing for Text Mining (KWLS)"
 
+SMOOTHED = r"""L &= \frac{1}{B} \sum_i \frac{h_i + \frac{\alpha}{C} \sum_j
+\bigl( d_{ij} - \operatorname{softmax}(z_i)_j \bigr)^2}{2 (1 + \alpha)^2} \\
+"""
+"""Rows of formulas: h is the hard loss, all but the soft targets d."""
+
 
 class _SoftTargetLoss(Loss):
     """A hard loss plus the squared distance to soft targets (eq. 9)."""
@@ -100,6 +105,7 @@ class KeywordSmoothingLoss(_SoftTargetLoss):
     title = "Keyword label smoothing"
     choose_when = "words tell labels apart and labels are few per document"
     paper = f"{KWLS}, eq. 9"
+    formula = SMOOTHED + r"d_i &\ \text{from keywords of the document (BM25)}"
 
 
 class TfidfSmoothingLoss(_SoftTargetLoss):
@@ -119,6 +125,7 @@ class TfidfSmoothingLoss(_SoftTargetLoss):
     title = "TF-IDF label smoothing"
     choose_when = "a plainer kwls to compare with"
     paper = f"{KWLS}, section 5.2"
+    formula = SMOOTHED + r"d_i &\ \text{from TF-IDF weights of the document}"
 
 
 class ClassicSmoothingLoss(_SoftTargetLoss):
@@ -138,6 +145,7 @@ class ClassicSmoothingLoss(_SoftTargetLoss):
     title = "Classic label smoothing"
     choose_when = "labels are noisy"
     paper = f"{KWLS}, section 5.2"
+    formula = SMOOTHED + r"d_{ij} &= (1 - \varepsilon) \frac{y_{ij}}{|y_i|} + \frac{\varepsilon}{C}"
 
 
 class DistillationLoss(_SoftTargetLoss):
@@ -158,3 +166,4 @@ class DistillationLoss(_SoftTargetLoss):
     title = "Distilled labels"
     choose_when = "a trained baseline knows which labels are alike"
     paper = f"{KWLS}, section 5.2"
+    formula = SMOOTHED + r"d_i &= \operatorname{softmax}(z_i \text{ of the baseline})"
