@@ -74,7 +74,8 @@ class TLPRLoss(_ZLPRScores):
     title = "Threshold-bounded ranking"
     choose_when = "as for zlpr, where the threshold should be learned"
     paper = f"{ZLPR}, eq. 6"
-    formula = r"""L &= \frac{1}{B} \sum_d \left[ \log \Bigl( e^{-s_0} + \sum_{i \in P_d} e^{-s_{di}} \Bigr)
+    formula = r"""L &= \frac{1}{B} \sum_d \left[
+\log \Bigl( e^{-s_0} + \sum_{i \in P_d} e^{-s_{di}} \Bigr)
 + \log \Bigl( e^{s_0} + \sum_{j \in N_d} e^{s_{dj}} \Bigr) \right]"""
 
     def __init__(
