@@ -1,5 +1,6 @@
 """The docs site: built without a warning, and read without a network."""
 
+import doctest
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from losslab.losses import LOSSES
 sys.path.insert(0, str(ROOT / "tools"))
 
 import docs_site
+import docstrings
 from loss_docs import display
 
 NOTEBOOK = ROOT / "notebooks" / "04_add_a_loss.ipynb"
@@ -88,6 +90,12 @@ def test_the_formula_of_a_loss_becomes_mathml(name):
 def test_an_unknown_command_in_a_formula_is_told():
     with pytest.raises(docs_site.PluginError, match=r"\\nosuch"):
         docs_site.render_formula(r"\nosuch{x}")
+
+
+def test_doctests_become_blocks_of_code():
+    results = doctest.testmod(docstrings)
+    assert results.attempted
+    assert not results.failed
 
 
 def test_a_notebook_is_a_page_of_text_and_code():
