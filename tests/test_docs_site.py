@@ -1,6 +1,5 @@
 """The docs site: built without a warning, and read without a network."""
 
-import doctest
 import json
 import os
 import re
@@ -92,10 +91,10 @@ def test_an_unknown_command_in_a_formula_is_told():
         docs_site.render_formula(r"\nosuch{x}")
 
 
-def test_doctests_become_blocks_of_code():
-    results = doctest.testmod(docstrings)
-    assert results.attempted
-    assert not results.failed
+def test_doctests_become_blocks_of_code_and_roles_plain_code():
+    shown = docstrings.as_markdown("See :class:`Loss`.\n\n>>> 1 + 1\n2\n\nThen.\n>>> 3\n3")
+    first, second = "```pycon\n>>> 1 + 1\n2\n```", "```pycon\n>>> 3\n3\n```"
+    assert shown == f"See `Loss`.\n\n{first}\n\nThen.\n{second}"
 
 
 def test_a_notebook_is_a_page_of_text_and_code():

@@ -19,15 +19,6 @@ class Docstrings(griffe.Extension):
 
 
 def as_markdown(docstring: str) -> str:
-    """A docstring whose doctests are blocks of code.
-
-    >>> print(as_markdown("See :class:`Loss`.\\n\\n>>> 1 + 1\\n2"))
-    See `Loss`.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    """
+    """A docstring whose doctests are blocks of code, and whose roles are plain code."""
     fenced = DOCTEST.sub(lambda block: f"```pycon\n{block[0]}\n```", docstring)
     return ROLE.sub("", fenced)
