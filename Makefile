@@ -3,6 +3,7 @@
 # make test       set up, lint, type-check, run the tests
 # make test-fast  set up, run the tests without whole pipelines, processes, browser or real data
 # make test-long  all tests, also those too long for every change
+# make docs       set up, build the docs site into build/site; make test builds it, too
 # make coverage   the tests, and which lines they run: half as long again
 PYTHON ?= python3
 BIN := .venv/bin
@@ -13,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= 3
 PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run results results-page test test-fast test-long coverage lint lock viz mlflow clean
+.PHONY: run results results-page test test-fast test-long coverage docs lint lock viz mlflow clean
 run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
@@ -50,6 +51,9 @@ coverage: .venv/installed-dev
 
 test-fast: .venv/installed-dev
 	$(PYTEST) -m "not slow"
+
+docs: .venv/installed-dev
+	NO_MKDOCS_2_WARNING=1 python -m mkdocs build
 
 lint: .venv/installed-dev
 	ruff check

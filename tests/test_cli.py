@@ -2,6 +2,7 @@
 
 import logging
 import re
+import sys
 import tarfile
 
 import pytest
@@ -119,6 +120,20 @@ def test_misspelt_loss_ends_the_process_with_one_line(kedro):
     assert done.returncode == 1
     assert done.stderr.strip().splitlines()[-1].startswith("Error: unknown loss 'dbb'; did you")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["jupyter", "lab"], "Module 'jupyterlab' not found"),
+        (["registry", "describe", "nowhere"], "'nowhere' pipeline not found"),
+    ],
+)
+def test_an_error_of_kedros_own_commands_is_told(project, invoke, monkeypatch, words, message):
+    monkeypatch.setitem(sys.modules, "jupyterlab", None)
+    done = CliRunner().invoke(KedroCLI(project_path=project), words)
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"Error: {message}")
 
 
 def test_help_lists_run_once(project, invoke):

@@ -26,6 +26,7 @@ from losslab.settings import CONFIG_LOADER_ARGS
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
+import choosing_docs  # noqa: E402
 import data_docs  # noqa: E402
 from loss_docs import PAGE, render  # noqa: E402
 
@@ -37,7 +38,7 @@ PAGES = sorted(
 )
 PRESENT = [page for page in PAGES if page != "CHANGELOG.md"]  # which tells of the past, too
 PLACEHOLDER = re.compile(r"[<>*…{}]|\.\.\.")
-FOLDERS = ("benchmarks", "conf", "docs", "src", "tests", "tools")
+FOLDERS = ("benchmarks", "conf", "docs", "notebooks", "src", "tests", "tools")
 EXAMPLES = {"conf/datasets/tickets.yml"}  # files for a reader to write
 every_page = pytest.mark.parametrize("page", PAGES)
 every_present_page = pytest.mark.parametrize("page", PRESENT)
@@ -253,13 +254,39 @@ def test_commands_that_are_shown_are_accepted(shown, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
 
 
-def test_the_notebook_loads_datasets_of_the_catalog():
-    notebook = json.loads((ROOT / "notebooks" / "first_look.ipynb").read_text(encoding="utf-8"))
-    source = "\n".join("".join(cell["source"]) for cell in notebook["cells"])
-    known = create_registry()["__default__"].datasets()
-    loaded = set(re.findall(r'catalog\.load\("(\w+)"\)', source))
-    assert loaded
-    assert loaded <= known
+def test_measured_results_of_the_guide_are_what_the_summaries_give():
+    current = choosing_docs.PAGE.read_text(encoding="utf-8")
+    assert choosing_docs.render(current) == current, "run: python tools/choosing_docs.py"
+
+
+def test_every_figure_of_the_guide_stands_on_a_page_it_links():
+    text = choosing_docs.MARKED.sub("", read("docs/choosing.md"))
+    pages = {f"docs/{name}" for name in re.findall(r"\]\((\w+\.md)", text)}
+    figures = set(re.findall(r"\d+\.\d+", text))
+    assert figures
+    assert not {each for each in figures if not any(each in read(page) for page in pages)}
+
+
+def test_the_guide_takes_every_summary_of_a_run(tmp_path, monkeypatch):
+    summary = json.loads((choosing_docs.DOCS / "results" / "cwe_probe.json").read_text())
+    rows = {row["loss"]: row for row in summary["losses"]}
+    rows["db"]["macro_f1"] |= {"value": 0.9, "p_holm": 0.0}
+    rows["focal"]["macro_f1"] |= {"value": 0.1, "p_holm": 0.01}
+    rows["asl"]["macro_f1"] |= {"value": 0.8, "p_holm": 0.2}
+    rows["warp"] |= {"mark": "stopped"}
+    monkeypatch.setattr(choosing_docs, "DOCS", tmp_path)
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/news.json").write_text(json.dumps(summary | {"dataset": "news"}))
+    (tmp_path / "results/times.json").write_text("{}")
+    page = choosing_docs.render("<!-- results -->\nold\n<!-- /results -->")
+    assert "old" not in page
+    assert "### news, recipe probe" in page
+    assert page.index("| balanced | `db` | 0.900") < page.index("| asymmetric | `asl` | 0.800")
+    assert "better than `bce` by macro-F1 (paired bootstrap, Holm): `db`." in page
+    assert "`focal`" in re.search("worse: (.*)", page)[1]
+    assert "`warp`" in re.search("not tested: (.*)", page)[1]
+    with pytest.raises(ValueError, match="lacks the marks"):
+        choosing_docs.render("")
 
 
 def test_the_citation_is_of_this_version_and_licence():

@@ -74,7 +74,9 @@ def family_title(module: str) -> str:
 
 def describe(loss: type[Loss]) -> str:
     """One loss: its class, what it does, its options with their sources, how decisions are made."""
-    lines = [f"### `{loss.name}`: {loss.title}\n", _usage(loss), _prose(loss)]
+    summary, _, rest = _prose(loss).partition("\n\n")
+    lines = [f"### `{loss.name}`: {loss.title}\n", _usage(loss), f"{summary}\n"]
+    lines += [display(loss.formula), rest]
     lines.append(f"*Source:* {loss.paper}. *Decides by* {_decision(loss)}.")
     if in_context := [need for need in loss.needs if need not in CONSTRUCTOR]:
         lines.append(f"*Needs in the context:* {', '.join(f'`{need}`' for need in in_context)}.")
@@ -91,6 +93,12 @@ def describe(loss: type[Loss]) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def display(formula: str) -> str:
+    """A block of mathematics, as GitHub and the site render it: a line for each row."""
+    rows = re.sub(r"\\\\\s*", r"\\\\\n", formula)
+    return f"```math\n\\begin{{split}}\n{rows}\n\\end{{split}}\n```\n"
 
 
 def _decision(loss: type[Loss]) -> str:
@@ -133,8 +141,8 @@ def _searched(option: Hyperparameter) -> str:
 
 
 def _prose(thing: object) -> str:
-    """A docstring without its doctests, one paragraph per blank line."""
-    text = inspect.getdoc(thing) or ""
+    """A docstring without its doctests and roles, one paragraph per blank line."""
+    text = re.sub(r":\w+:`", "`", inspect.getdoc(thing) or "")
     return re.sub(r"\n*^>>> .*", "", text, flags=re.DOTALL | re.MULTILINE).strip() + "\n"
 
 

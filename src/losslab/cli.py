@@ -12,6 +12,7 @@ from typing import Any, cast
 import click
 import yaml
 from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.cli.utils import KedroCliError
 from kedro.framework.project import settings
 from kedro.io import DatasetError
 from kedro.io.core import VersionNotFoundError
@@ -66,6 +67,8 @@ RUNS = "data/.runs"
 """Where each run holds a lock, below the project's folder."""
 
 kedro_run.hidden = True  # `run` below takes its place
+# Kedro formats the exception being handled, and newer clicks show errors when none is: "NoneType: None"
+KedroCliError.show = click.ClickException.show  # type: ignore[method-assign]
 
 
 @click.group(name="losslab")

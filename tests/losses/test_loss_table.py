@@ -28,7 +28,9 @@ def test_every_name_has_a_class_of_its_own():
 @every_loss
 def test_class_states_its_facts(name):
     loss = LOSSES[name]
-    unstated = [fact for fact in ("title", "paper", "choose_when") if not getattr(loss, fact)]
+    unstated = [
+        fact for fact in ("title", "paper", "choose_when", "formula") if not getattr(loss, fact)
+    ]
     assert not unstated, f"{name}: state {', '.join(unstated)} in {loss.__name__}"
     prose = " ".join((vars(loss)["__doc__"] or "").split())
     missing = [part for part in ("choose it", "Shapes: ", ">>> ") if part not in prose]

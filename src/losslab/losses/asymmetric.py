@@ -83,6 +83,10 @@ class AsymmetricLoss(Loss):
     title = "Asymmetric loss"
     choose_when = "documents have many negatives and some of their labels are missing"
     paper = "Ridnik et al. 2021, Asymmetric Loss, eq. 4 to 7"
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+(1 - p_{ic})^{\gamma_+} \operatorname{softplus}(-z_{ic}) & y_{ic} = 1 \\
+-q_{ic}^{\gamma_-} \log (1 - q_{ic}) & y_{ic} = 0 \end{cases} \\
+q_{ic} &= \max (p_{ic} - m, 0)"""
 
     def __init__(
         self,

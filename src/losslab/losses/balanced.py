@@ -36,6 +36,13 @@ Lambda = Annotated[
     float, Option("A.1: lambda, both datasets", minimum=1e-6, search=(1, 10), log=True)
 ]
 
+LABEL_WEIGHT = r"w_c &= \frac{1 - \beta}{1 - \beta^{n_c}}"
+REBALANCED = r"""w_{ic} &= \alpha + \sigma \bigl( \beta (r_{ic} - \mu) \bigr), \quad
+r_{ic} = \frac{1 / n_c}{\sum_{k \in P_i} 1 / n_k}"""
+TOLERANT = r"""u_{ic} &= \lambda_{ic} (z_{ic} - v_c), \quad v_c = \kappa \log (D / n_c - 1) \\
+\lambda_{ic} &= 1 \text{ for positives}, \ \lambda \text{ for negatives}"""
+"""Rows of formulas: the weights of eq. 3 and 5, the logits of eq. 6."""
+
 
 @torch.no_grad()
 def rebalanced_weight(
@@ -150,6 +157,10 @@ class ClassBalancedLoss(_ClassBalanced):
     title = "Class-balanced focal"
     choose_when = "labels are rare, but seldom co-occur with common ones"
     paper = f"{BALANCED}, eq. 3, 4"
+    formula = (
+        r"L &= \frac{1}{BC} \sum_{i,c} w_c (1 - p^t_{ic})^{\gamma} "
+        r"\operatorname{bce}(z_{ic}, y_{ic}) \\" + LABEL_WEIGHT
+    )
 
     def __init__(
         self, statistics: LabelStatistics, *, gamma: Gamma = 2.0, beta: EffectiveNumber = 0.9
@@ -176,6 +187,10 @@ class RebalancedFocalLoss(_Rebalanced):
     title = "Rebalanced focal"
     choose_when = "rare labels co-occur with common ones"
     paper = f"{BALANCED}, eq. 5"
+    formula = (
+        r"L &= \frac{1}{BC} \sum_{i,c} w_{ic} (1 - p^t_{ic})^{\gamma} "
+        r"\operatorname{bce}(z_{ic}, y_{ic}) \\" + REBALANCED
+    )
 
     def __init__(
         self,
@@ -209,6 +224,10 @@ class NegativeTolerantFocalLoss(_BalancedLoss):
     title = "Negative-tolerant focal"
     choose_when = "rare labels drown in their negatives"
     paper = f"{BALANCED}, eq. 6, 7"
+    formula = (
+        r"L &= \frac{1}{BC} \sum_{i,c} \frac{1}{\lambda_{ic}} (1 - q^t_{ic})^{\gamma} "
+        r"\operatorname{bce}(u_{ic}, y_{ic}) \\" + TOLERANT
+    )
 
     def __init__(
         self,
@@ -249,6 +268,10 @@ class DistributionBalancedNoFocalLoss(_Rebalanced):
     title = "Distribution-balanced, no focus"
     choose_when = "as for db, where focusing hurts, such as with noisy labels"
     paper = f"{BALANCED}, eq. 8"
+    formula = (
+        r"L &= \frac{1}{BC} \sum_{i,c} \frac{w_{ic}}{\lambda_{ic}} \operatorname{bce}(u_{ic}, y_{ic}) \\"
+        rf"{REBALANCED} \\ {TOLERANT}"
+    )
 
     def __init__(
         self,
@@ -282,6 +305,10 @@ class ClassBalancedNTRLoss(_ClassBalanced):
     title = "Class-balanced, negative-tolerant"
     choose_when = "a long tail and quick results matter: steady from the first epochs on"
     paper = f"{BALANCED}, eq. 3, 6"
+    formula = (
+        r"L &= \frac{1}{BC} \sum_{i,c} \frac{w_c}{\lambda_{ic}} (1 - q^t_{ic})^{\gamma} "
+        r"\operatorname{bce}(u_{ic}, y_{ic}) \\" + rf"{LABEL_WEIGHT} \\ {TOLERANT}"
+    )
 
     def __init__(
         self,
@@ -314,6 +341,10 @@ class DistributionBalancedLoss(_Rebalanced):
     title = "Distribution-balanced focal"
     choose_when = "the tail is long and its labels co-occur with common ones"
     paper = f"{BALANCED}, eq. 8"
+    formula = (
+        r"L &= \frac{1}{BC} \sum_{i,c} \frac{w_{ic}}{\lambda_{ic}} (1 - q^t_{ic})^{\gamma} "
+        r"\operatorname{bce}(u_{ic}, y_{ic}) \\" + rf"{REBALANCED} \\ {TOLERANT}"
+    )
 
     def __init__(
         self,

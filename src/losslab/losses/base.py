@@ -34,6 +34,8 @@ class Loss(nn.Module):
     title: ClassVar[str] = ""
     paper: ClassVar[str] = ""
     choose_when: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    r"""LaTeX, the paper's symbols: rows of an equation; ``&`` aligns them, ``\\`` ends one."""
     family: ClassVar[str] = ""
     """The module it stands in."""
     tasks: ClassVar[tuple[Task, ...]] = ("multi", "single")

@@ -36,6 +36,8 @@ class LabelCountLoss(Loss):
     title = "Cross-entropy and label count"
     choose_when = "the number of labels per document should come out right"
     paper = f"{SIGMOID_F1}, eq. 2"
+    formula = r"""L &= \operatorname{bce} + \frac{\lambda}{BC} \sum_i
+\Bigl( \sum_j p_{ij} - n_i \Bigr)^2"""
     accepts_soft_targets = True
 
     def __init__(
@@ -88,6 +90,8 @@ class TencentLoss(RandomLoss):
     title = "Cross-entropy, fading weights"
     choose_when = "batches rarely hold a label, and its negatives should not add up"
     paper = f"{SIGMOID_F1}, CE+T; Wu et al. 2019, Tencent ML-Images"
+    formula = r"""L &= \sum_c \frac{a_c}{B} \sum_i \bigl( 12\, y_{ic} \operatorname{softplus}(-z_{ic})
++ (1 - y_{ic}) \operatorname{softplus}(z_{ic}) \bigr)"""
     needs = ("statistics",)
 
     with_positive: Tensor

@@ -120,6 +120,8 @@ class BinaryCrossEntropyLoss(Loss):
     title = "Binary cross-entropy"
     choose_when = "the reference, and a good one where labels are balanced or training is long"
     paper = f"{BALANCED}, eq. 1"
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c}
+\bigl( \operatorname{softplus}(z_{ic}) - y_{ic} z_{ic} \bigr)"""
     accepts_soft_targets = True
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
@@ -143,6 +145,9 @@ class FocalLoss(Loss):
     title = "Focal loss"
     choose_when = "most entries are easy negatives"
     paper = f"{BALANCED}, eq. 2"
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} (1 - p^t_{ic})^{\gamma}
+\operatorname{bce}(z_{ic}, y_{ic}) \\
+p^t_{ic} &= p_{ic} \text{ for positives}, \ 1 - p_{ic} \text{ for negatives}"""
 
     def __init__(self, *, gamma: Gamma = 2.0) -> None:
         super().__init__()
@@ -168,6 +173,7 @@ class SoftmaxCrossEntropyLoss(Loss):
     title = "Softmax cross-entropy"
     choose_when = "documents have exactly one label"
     paper = "-"
+    formula = r"L &= -\frac{1}{B} \sum_{i,j} t_{ij} \log \operatorname{softmax}(z_i)_j"
     tasks = ("single",)
     accepts_soft_targets = True
 

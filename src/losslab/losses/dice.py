@@ -49,6 +49,8 @@ class DiceLoss(Loss):
     title = "Dice per entry"
     choose_when = "precision and recall matter more than calibrated probabilities"
     paper = f"{ZLPR}, eq. 20"
+    formula = r"""L &= \frac{1}{B} \sum_{i,c} \left( 1 -
+\frac{2 p_{ic} y_{ic} + \gamma}{p_{ic}^2 + y_{ic} + \gamma} \right)"""
 
     def __init__(self, *, smooth: Smooth = 1.0) -> None:
         super().__init__()
@@ -75,6 +77,8 @@ class BatchDiceLoss(Loss):
     title = "Dice per label and batch"
     choose_when = "as for dice1, with batches large enough to hold every label"
     paper = f"{ZLPR}, eq. 21"
+    formula = r"""L &= \sum_c \left( 1 -
+\frac{2 \sum_i p_{ic} y_{ic} + \gamma}{\sum_i p_{ic}^2 + \sum_i y_{ic} + \gamma} \right)"""
     batchwise = True
 
     def __init__(self, *, smooth: Smooth = 1.0) -> None:

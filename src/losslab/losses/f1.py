@@ -25,6 +25,12 @@ FBeta = Annotated[float, Option("eq. 9: F1", minimum=1e-3, search=(0.5, 2), log=
 Averaged = Annotated[Average, Option("eq. 9, over all labels")]
 TRIED = "our choice: a trial on validation data of CWE and Reuters"
 OURS = "our choice: 4.2 says only that beta starts low and grows each epoch"
+BATCH_F1 = r"""L &= 1 - \frac{1}{C} \sum_c
+\frac{2\, \mathrm{tp}_c}{2\, \mathrm{tp}_c + \mathrm{fn}_c + \mathrm{fp}_c} \\
+\mathrm{tp}_c &= \sum_i S_{ic} y_{ic}, \quad \mathrm{fn}_c = \sum_i (1 - S_{ic}) y_{ic}, \quad
+\mathrm{fp}_c = \sum_i S_{ic} (1 - y_{ic}) \\
+"""
+"""Rows of formulas: all but S."""
 KEPT = 64
 """States of a chain that are kept of each of its two later parts."""
 
@@ -128,6 +134,7 @@ class SoftF1Loss(_F1Loss):
     title = "Soft F1"
     choose_when = "F1 is the goal and batches are large"
     paper = f"{SIGMOID_F1}, eq. 9"
+    formula = BATCH_F1 + r"S_{ic} &= \sigma(z_{ic})"
 
     def __init__(self, *, f_beta: FBeta = 1.0, average: Averaged = "macro") -> None:
         super().__init__(f_beta=f_beta, average=average)
@@ -157,6 +164,7 @@ class SigmoidF1Loss(_F1Loss):
     title = "sigmoidF1"
     choose_when = "as for soft_f1, where decisions should be sharper"
     paper = f"{SIGMOID_F1}, eq. 11"
+    formula = BATCH_F1 + r"S_{ic} &= \sigma \bigl( \beta (z_{ic} + \eta) \bigr)"
 
     def __init__(
         self,
@@ -198,6 +206,10 @@ class AnnealedF1Loss(_F1Loss, EpochLoss):
     title = "sigmoidF1, annealed"
     choose_when = "as for sigmoid_f1, going from soft decisions to sharp ones"
     paper = f"{SIGMOID_F1}, section 4.2"
+    formula = BATCH_F1 + (
+        r"S_{ic} &= \sigma \bigl( \beta (z_{ic} + \eta) \bigr), \quad "
+        r"\beta = \min (\beta_{\max}, \beta_0\, g^{\mathrm{epoch}})"
+    )
     needs = ("epoch",)
 
     def __init__(
@@ -253,6 +265,10 @@ class BayesianF1Loss(_F1Loss, RandomLoss):
     title = "sigmoidF1, beta and eta sampled"
     choose_when = "as for sigmoid_f1, without choosing beta and eta"
     paper = f"{SIGMOID_F1}, eq. 12"
+    formula = BATCH_F1 + (
+        r"S_{ic} &= \sigma \bigl( \beta_c (z_{ic} + \eta_c) \bigr), \quad "
+        r"(\log \beta, \eta) \sim e^{-U}, \quad U = C L + \frac{1}{2} \sum_c (\log^2 \beta_c + \eta_c^2)"
+    )
     needs = ("statistics",)
     sampled: ClassVar = {"beta": "lognormal", "eta": "normal"}
 

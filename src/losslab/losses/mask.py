@@ -17,6 +17,12 @@ from losslab.losses.label_statistics import LabelStatistics
 
 MASK = "Liu et al., MaskLoss: A Regularizing Loss by Masking Similar Labels"
 
+MASKED = r"""L &= \frac{1}{BC} \sum_i \Bigl( \lambda \sum_k b_{ik}
++ (1 - \lambda) \sum_{k \notin G_i} b_{ik} \Bigr), \quad b_{ik} = \operatorname{bce}(z_{ik}, y_{ik}) \\
+\lambda &\sim \operatorname{Bernoulli}(\alpha) \\
+"""
+"""Rows of formulas: all but the masked labels G_i."""
+
 
 class _MaskLoss(RandomLoss):
     def __init__(self, *, alpha: float) -> None:
@@ -58,6 +64,7 @@ class MaskLabelLoss(_MaskLoss):
     title = "MaskLoss by label groups"
     choose_when = "labels fall into families whose members are alike"
     paper = f"{MASK}, eq. 3"
+    formula = MASKED + r"G_i &= \{ k : y_{ik} = 0, \ k \text{ in a group of a gold label of } i \}"
     needs = ("statistics", "groups")
 
     pairs: Tensor
@@ -114,6 +121,7 @@ class MaskElementLoss(_MaskLoss):
     title = "MaskLoss by elements"
     choose_when = "documents hold words that speak for labels they do not carry"
     paper = f"{MASK}, eq. 3, A.3"
+    formula = MASKED + r"G_i &= \{ k : y_{ik} = 0, \ \text{words of } i \text{ speak for } k \}"
     needs = ("mask",)
     reads_words = True
 

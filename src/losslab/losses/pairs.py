@@ -19,6 +19,8 @@ Margin = Annotated[float, Option("4.2: alpha of eq. 22, 23", minimum=0, search=(
 
 FEW = 32  # positives of a document up to which comparing them one by one is quicker than bisection
 
+PAIRS = r"\sum_{i \in P_d} \sum_{j \in N_d}"
+
 
 def hinge_pairs(logits: Tensor, targets: Tensor, *, margin: float, ranked: bool) -> Tensor:
     """``sum_P sum_N max(0, a + s_j - s_i)``, mean over documents; ``ranked`` weighs i by its rank.
@@ -108,6 +110,7 @@ class RankingLoss(Loss):
     title = "Ranking hinge"
     choose_when = "the order of labels matters and a threshold does not"
     paper = f"{ZLPR}, eq. 22"
+    formula = rf"L &= \frac{{1}}{{B}} \sum_d {PAIRS} \max (0, \alpha + s_{{dj}} - s_{{di}})"
     decision = "score"
 
     def __init__(self, *, margin: Margin = 1.0) -> None:
@@ -136,6 +139,8 @@ class WARPLoss(Loss):
     title = "WARP"
     choose_when = "the top of the list matters most"
     paper = f"{ZLPR}, eq. 23"
+    formula = r"""L &= \frac{1}{B} \sum_d \sum_{i \in P_d} r_{di}
+\sum_{j \in N_d} \max (0, \alpha + s_{dj} - s_{di})"""
     decision = "score"
 
     def __init__(self, *, margin: Margin = 1.0) -> None:
@@ -163,6 +168,7 @@ class BPMLLLoss(Loss):
     title = "BP-MLL, logarithm"
     choose_when = "as for ranking, with a smooth gradient"
     paper = f"{ZLPR}, eq. 24"
+    formula = rf"L &= \frac{{1}}{{B'}} \sum_d \log {PAIRS} e^{{s_{{dj}} - s_{{di}}}}"
     decision = "score"
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
@@ -188,6 +194,9 @@ class LSEPLoss(RandomLoss):
     title = "Log-sum-exp pairwise"
     choose_when = "as for bpmll, without pushing what is already in order"
     paper = f"{ZLPR}, eq. 12, 13"
+    formula = (
+        rf"L &= \frac{{1}}{{B'}} \sum_d \log \Bigl( 1 + {PAIRS} e^{{s_{{dj}} - s_{{di}}}} \Bigr)"
+    )
     decision = "score"
 
     def __init__(

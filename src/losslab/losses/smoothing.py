@@ -17,6 +17,11 @@ from losslab.losses.hyperparameters import Option
 
 KWLS = "Liu et al. 2022, Label Smoothing for Text Mining (KWLS)"
 
+SMOOTHED = r"""L &= \frac{1}{B} \sum_i \frac{h_i + \frac{\alpha}{C} \sum_j
+\bigl( d_{ij} - \operatorname{softmax}(z_i)_j \bigr)^2}{2 (1 + \alpha)^2} \\
+"""
+"""Rows of formulas: h is the hard loss, all but the soft targets d."""
+
 
 class _SoftTargetLoss(Loss):
     """A hard loss plus the squared distance to soft targets (eq. 9)."""
@@ -101,6 +106,7 @@ class KeywordSmoothingLoss(_SoftTargetLoss):
     choose_when = "words tell labels apart and labels are few per document"
     reads_words = True
     paper = f"{KWLS}, eq. 9"
+    formula = SMOOTHED + r"d_i &\ \text{from keywords of the document (BM25)}"
 
 
 class TfidfSmoothingLoss(_SoftTargetLoss):
@@ -121,6 +127,7 @@ class TfidfSmoothingLoss(_SoftTargetLoss):
     choose_when = "a plainer kwls to compare with"
     reads_words = True
     paper = f"{KWLS}, section 5.2"
+    formula = SMOOTHED + r"d_i &\ \text{from TF-IDF weights of the document}"
 
 
 class ClassicSmoothingLoss(_SoftTargetLoss):
@@ -140,6 +147,7 @@ class ClassicSmoothingLoss(_SoftTargetLoss):
     title = "Classic label smoothing"
     choose_when = "labels are noisy"
     paper = f"{KWLS}, section 5.2"
+    formula = SMOOTHED + r"d_{ij} &= (1 - \varepsilon) \frac{y_{ij}}{|y_i|} + \frac{\varepsilon}{C}"
 
 
 class DistillationLoss(_SoftTargetLoss):
@@ -160,3 +168,4 @@ class DistillationLoss(_SoftTargetLoss):
     title = "Distilled labels"
     choose_when = "a trained baseline knows which labels are alike"
     paper = f"{KWLS}, section 5.2"
+    formula = SMOOTHED + r"d_i &= \operatorname{softmax}(z_i \text{ of the baseline})"

@@ -74,6 +74,9 @@ class TLPRLoss(_ZLPRScores):
     title = "Threshold-bounded ranking"
     choose_when = "as for zlpr, where the threshold should be learned"
     paper = f"{ZLPR}, eq. 6"
+    formula = r"""L &= \frac{1}{B} \sum_d \Bigl[
+\log \Bigl( e^{-s_0} + \sum_{i \in P_d} e^{-s_{di}} \Bigr)
++ \log \Bigl( e^{s_0} + \sum_{j \in N_d} e^{s_{dj}} \Bigr) \Bigr]"""
 
     def __init__(
         self, *, s0: Annotated[float, Option("eq. 1: where ZLPR has it", search=(-4, 4))] = 0.0
@@ -116,6 +119,8 @@ class ZLPRLoss(_ZLPRScores):
     title = "Zero-bounded ranking"
     choose_when = "many labels, few of them positive: no imbalance between the two sums"
     paper = f"{ZLPR}, eq. 1"
+    formula = r"""L &= \frac{1}{B} \sum_d \Bigl[ \log \Bigl( 1 + \sum_{i \in P_d} e^{-s_{di}} \Bigr)
++ \log \Bigl( 1 + \sum_{j \in N_d} e^{s_{dj}} \Bigr) \Bigr]"""
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
         """Mean over documents."""
@@ -140,6 +145,8 @@ class SoftZLPRLoss(_ZLPRScores):
     title = "ZLPR for soft targets"
     choose_when = "as for zlpr, with targets between 0 and 1"
     paper = f"{ZLPR}, eq. 31"
+    formula = r"""L &= \frac{1}{B} \sum_d \Bigl[ \log \Bigl( 1 + \sum_j t_{dj} e^{-s_{dj}} \Bigr)
++ \log \Bigl( 1 + \sum_j (1 - t_{dj}) e^{s_{dj}} \Bigr) \Bigr]"""
     needs = ("soft_targets",)
     accepts_soft_targets = True
 
@@ -169,6 +176,9 @@ class ZLPRRDropLoss(_ZLPRScores):
     title = "ZLPR with R-Drop"
     choose_when = "as for zlpr, with little data and a model with dropout"
     paper = f"{ZLPR}, eq. 36, 37"
+    formula = r"""L &= \frac{1}{2B} \sum_d \bigl[
+\operatorname{zlpr}(s_d) + \operatorname{zlpr}(s'_d) + w\, D(s_d, s'_d) \bigr] \\
+D(s, s') &= \sum_j 2 (q_j - q'_j) (s_j - s'_j), \quad q_j = \sigma(2 s_j)"""
     needs = ("second_logits",)
 
     def __init__(
