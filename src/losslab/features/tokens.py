@@ -45,7 +45,7 @@ def tokenize(
 class TokenIds:
     """``tokenize`` with one tokenizer, prepared once: a copy, the caller's stays unchanged."""
 
-    def __init__(self, tokenizer: Tokenizer, settings: ModelSettings | FrozenEncoder) -> None:
+    def __init__(self, tokenizer: Tokenizer, settings: TextSettings | FrozenEncoder) -> None:
         self._pad = (tokenizer.padding or {})["pad_id"]
         self._prefix, self._suffix = _special_tokens(tokenizer)
         self._room = settings.max_length - len(self._prefix) - len(self._suffix)

@@ -25,7 +25,7 @@ def best_loss(standings: pd.DataFrame, metric: str) -> str:
     ranked = standings[standings["rank"].notna() & (standings["metric"] == metric)]
     if ranked.empty:
         raise LosslabError(f"no loss of the report is ranked by {metric}: run more of them")
-    return str(_best_row(ranked, metric)["loss"])
+    return str(ranked.loc[ranked["rank"].idxmin(), "loss"])
 
 
 def _best_by(standings: pd.DataFrame, metric: str, reference: str | None) -> dict[str, Any]:
