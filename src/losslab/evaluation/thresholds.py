@@ -15,7 +15,7 @@ from losslab.evaluation.confusion import (
     row_blocks,
     select_labels,
 )
-from losslab.evaluation.predictions import predict_labels
+from losslab.evaluation.predictions import Decision, predict_labels
 from losslab.parameters import LossSettings, ThresholdGrid
 
 
@@ -146,9 +146,7 @@ def judge_epoch(
     return metrics if task == "single" else {**metrics, **decision}
 
 
-def count_decision(
-    targets: Matrix, scores: np.ndarray, decision: Mapping[str, float]
-) -> tuple[Counts, int]:
+def count_decision(targets: Matrix, scores: np.ndarray, decision: Decision) -> tuple[Counts, int]:
     """Confusion counts of a decision by label, and how many documents are exactly right."""
     totals, exact = np.zeros((3, scores.shape[1]), dtype=np.int64), 0
     for block in row_blocks(*scores.shape):
