@@ -1,9 +1,10 @@
 """Time and peak memory of every loss, forward and backward, as ratios to BCE in the same run.
 
 ``python benchmarks/loss_cost.py [--markdown]``. One thread, float32, 32 documents with 12 positives
-each; the best of 20 interleaved runs; memory beyond the inputs, from the profiler's record of
-allocations. ``zlpr_rdrop`` is compared with BCE over both of its passes. ``--losses=bce,focal``
-prints the rows of these losses alone, for the table of docs/losses.md.
+each; the CPU time, which other work on the machine hardly changes, of the best of 20 interleaved
+runs; memory beyond the inputs, from the profiler's record of allocations. ``zlpr_rdrop`` is compared
+with BCE over both of its passes. ``--losses=bce,focal`` prints the rows of these losses alone, for the
+table of docs/losses.md.
 
 ``--gradients`` compares the losses whose gradient is written down with the same equation left to
 autograd: how many times longer that takes.
@@ -14,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import torch
@@ -70,9 +71,9 @@ def best_times(steps: dict[Any, Step], rounds: int = ROUNDS) -> dict[Any, float]
     times = dict.fromkeys(steps, float("inf"))
     for _ in range(rounds):
         for name, step in steps.items():
-            start = perf_counter()
+            start = process_time()
             step()
-            times[name] = min(times[name], perf_counter() - start)
+            times[name] = min(times[name], process_time() - start)
     return times
 
 

@@ -60,7 +60,9 @@ def clipped_entries(logits: Tensor, gamma: float | Tensor, clip: float) -> tuple
     slope = (1 - clipped).reciprocal_()
     if steep or gamma:
         slope += (gamma * cost).div_(clipped.clamp_min_(SMALLEST_FOCUS))
-    slope.mul_(focus).mul_(chance > clip).mul_(chance.mul_(1 - chance))
+    if not steep:  # else the focus is 0 up to the clip
+        slope *= chance > clip
+    slope.mul_(focus).mul_(chance.mul_(1 - chance))
     return cost.mul_(focus), slope
 
 
