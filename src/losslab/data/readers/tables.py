@@ -188,7 +188,8 @@ def _open_folder(folder: Path, options: FileOptions) -> Table:
         found = f"{tables[0]}: give its path" if tables else "none"
         raise CorpusError(f"{folder}: expected a text in each file, found {found}")
     encoding, facts = _encoding(files, options)
-    return Table(TEXT_FOLDER, _texts(folder, files, encoding), ["a folder of texts", *facts])
+    facts = [f"{len(files):,} texts, labelled by their folders", *facts]
+    return Table(TEXT_FOLDER, _texts(folder, files, encoding), facts)
 
 
 def _texts(folder: Path, files: Sequence[Path], encoding: str) -> Iterator[Row]:
