@@ -26,7 +26,7 @@ from losslab.data.readers.sniffing import (
 )
 from losslab.errors import CorpusError
 
-AUTO = "auto"
+AUTO: Literal["auto"] = "auto"
 Format = Literal["auto", "csv", "jsonl", "json", "parquet", "folder"]
 START = 4096
 """Bytes by which a format is told."""
@@ -58,7 +58,7 @@ class Table(NamedTuple):
 
 def open_table(path: Path, options: FileOptions, fits: Fits) -> Table:
     """Open a file; ``fits``: whether a CSV's header has the columns that are asked for."""
-    form = options.format
+    form: str = options.format
     if form == AUTO:
         form = "folder" if path.is_dir() else sniff_format(path, _start(path))
     if form == "folder":
