@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from losslab.data.readers.collector import SPLIT_NAMES, Row, RowFault, SourceLocation, text_fault
 from losslab.data.readers.raw_text import (
@@ -26,7 +26,7 @@ from losslab.data.readers.sniffing import (
 )
 from losslab.errors import CorpusError
 
-AUTO: Literal["auto"] = "auto"
+AUTO: Final = "auto"
 Format = Literal["auto", "csv", "jsonl", "json", "parquet", "folder"]
 START = 4096
 """Bytes by which a format is told."""
