@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
-LAZY = {"load": "losslab.inference.folder"}
+LAZY = {"compare": "losslab.notebook", "load": "losslab.inference.folder"}
 """Functions that are imported when they are used: ``import losslab`` needs torch alone."""
 
 

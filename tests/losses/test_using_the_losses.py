@@ -16,6 +16,28 @@ pytestmark = pytest.mark.slow  # processes of their own
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "using_the_losses.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.M)
+MARKED = re.findall(
+    r"^```python (\w+)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.M
+)
+RECIPES = [code for mark, code in MARKED if mark == "recipe"]
+LIGHTNING = [code for mark, code in MARKED if mark == "lightning"]
+BEFORE = """
+loader = [(features[rows], targets[rows]) for rows in torch.arange(256).split(32)]
+before = [weight.detach().clone() for weight in (*model.parameters(), *encoder.parameters())]
+"""
+AFTER = """
+after = [*model.parameters(), *encoder.parameters()]
+print(sum(not torch.equal(*pair) for pair in zip(before, after)), len(after))
+"""
+FIT = """
+data = torch.utils.data.TensorDataset(features, targets)
+classifier = Classifier(torch.nn.Linear(16, 5), targets)
+trainer = lightning.Trainer(max_epochs=20, accelerator="cpu", logger=False)
+trainer.fit(classifier, torch.utils.data.DataLoader(data, batch_size=32))
+with torch.no_grad():
+    right = (classifier.loss.scores(classifier.model(features)) > 0.5) == targets.bool()
+print(trainer.global_step, right.float().mean().item())
+"""
 REPORT = """
 import json
 from losslab.losses import BinaryCrossEntropyLoss
@@ -58,20 +80,25 @@ print(json.dumps(report))
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """What the code blocks, run one after another, lead to.
+    """What the code blocks, run one after another, lead to."""
+    return json.loads(run_blocks([*BLOCKS, REPORT], tmp_path_factory.mktemp("page")))
 
-    In a process of its own: ``tests/datasets`` would pass for Hugging Face's package here.
+
+def run_blocks(blocks, folder):
+    """The last line that code prints, run in a process of its own.
+
+    ``tests/datasets`` would pass for Hugging Face's package here.
     """
     finished = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", "\n".join([*BLOCKS, REPORT])],
-        cwd=tmp_path_factory.mktemp("page"),
+        [sys.executable, "-W", "ignore", "-c", "\n".join(blocks)],
+        cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr
-    return json.loads(finished.stdout.splitlines()[-1])
+    return finished.stdout.splitlines()[-1]
 
 
 def test_the_page_has_code():
@@ -97,3 +124,17 @@ def test_losses_are_found_by_name(report):
 def test_accumulated_micro_batches_train_like_one_batch(report):
     assert report["weighted"] < 1e-5
     assert report["unweighted"] > 1e-3
+
+
+def test_recipes_train(tmp_path):
+    assert len(RECIPES) == 2
+    trained, weights = run_blocks([*BLOCKS, BEFORE, *RECIPES, AFTER], tmp_path).split()
+    assert int(trained) >= int(weights) - 2  # Trainer's model has weights that no gradient reaches
+
+
+def test_lightning_trains(tmp_path):
+    pytest.importorskip("lightning")
+    blocks = [BLOCKS[0], "import lightning", *LIGHTNING, FIT]
+    steps, accuracy = run_blocks(blocks, tmp_path).split()
+    assert int(steps) == 160
+    assert float(accuracy) > 0.85

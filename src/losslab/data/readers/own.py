@@ -116,7 +116,7 @@ def read_own(
     table = open_table(path, options, wanted.fits)
     sample = list(islice(table.rows, SNIFFED_ROWS))
     columns = _columns_of(sample) if table.columns is None else table.columns
-    if columns == TEXT_FOLDER:
+    if columns is TEXT_FOLDER:
         wanted = wanted._replace(split=split or "split", id=id or "id")
     layout = _settle(path, wanted.among(columns), columns, sample)
     corpus = _collect(folder, path, chain(sample, table.rows), layout)
@@ -188,7 +188,7 @@ def _describe(layout: Layout, sample: Sequence[Row]) -> list[str]:
         return [text, f"labels: {len(layout.labels)} one-hot columns ({_shown(layout.labels)})"]
     cells = _cells(layout, sample)
     if not cells:
-        return [text, f"labels: lists in {layout.labels}"]
+        return [text, f"labels: lists or numbers in {layout.labels}"]
     if layout.separator == WHOLE or not any(layout.separator in cell for cell in cells):
         return [text, f"labels: one a cell in {layout.labels}"]
     unsure = "" if labels_recur(cells, layout.separator) else " (or none: corpus.separator=none)"

@@ -40,7 +40,7 @@ DAMAGED = 20
 """One line in so many may be damaged, and a file still be of an encoding."""
 HIGH = re.compile(rb"[\x80-\xff]+")
 SYMBOL_IN_WORD = re.compile(
-    "[A-Za-z][\u00a1-\u00a9\u00ab-\u00b3\u00b8\u00b9\u00bb-\u00bf\u00d7\u00f7]+[a-z]"
+    r"[^\W\d_][\u00a1-\u00a9\u00ab-\u00b3\u00b8\u00b9\u00bb-\u00bf\u00d7\u00f7]+[^\W\d_]"
 )
 FOREIGN_WORD = re.compile(r"\S*[^\x00-\x7f]\S*")
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from losslab.data.readers.collector import SPLIT_NAMES, Row, RowFault, SourceLocation, text_fault
 from losslab.data.readers.raw_text import (
@@ -26,7 +26,7 @@ from losslab.data.readers.sniffing import (
 )
 from losslab.errors import CorpusError
 
-AUTO = "auto"
+AUTO: Final = "auto"
 Format = Literal["auto", "csv", "jsonl", "json", "parquet", "folder"]
 START = 4096
 """Bytes by which a format is told."""
@@ -58,7 +58,7 @@ class Table(NamedTuple):
 
 def open_table(path: Path, options: FileOptions, fits: Fits) -> Table:
     """Open a file; ``fits``: whether a CSV's header has the columns that are asked for."""
-    form = options.format
+    form: str = options.format
     if form == AUTO:
         form = "folder" if path.is_dir() else sniff_format(path, _start(path))
     if form == "folder":
@@ -188,7 +188,8 @@ def _open_folder(folder: Path, options: FileOptions) -> Table:
         found = f"{tables[0]}: give its path" if tables else "none"
         raise CorpusError(f"{folder}: expected a text in each file, found {found}")
     encoding, facts = _encoding(files, options)
-    return Table(TEXT_FOLDER, _texts(folder, files, encoding), ["a folder of texts", *facts])
+    facts = [f"{len(files):,} texts, labelled by their folders", *facts]
+    return Table(TEXT_FOLDER, _texts(folder, files, encoding), facts)
 
 
 def _texts(folder: Path, files: Sequence[Path], encoding: str) -> Iterator[Row]:
