@@ -179,8 +179,13 @@ def test_choices_of_globals_are_taken_where_the_command_names_none(conf):
     assert "trec/lstm" in chosen["catalog"]["features"]["filepath"]
 
 
-@pytest.mark.parametrize("file", ["base__parameters", "datasets__cwe", "local__parameters"])
-@pytest.mark.parametrize("name", ["dataset", "recipe"])
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        *((file, "dataset") for file in ("base__parameters", "datasets__cwe", "local__parameters")),
+        *((file, "recipe") for file in ("base__parameters", "local__parameters")),
+    ],
+)
 def test_choice_in_a_parameters_file_is_refused(conf, file, name):
     write(conf, **{file: f"{name}: trec\n"})
     message = f"'{name}' stands in a parameters file; set it in globals.yml or by --{name}"

@@ -8,7 +8,7 @@ from conftest import newest, read_json
 from image_files import write_posters
 from safetensors.numpy import load_file
 
-SHORT = "recipes.cnn.training.epochs=6,report.resamples=50"
+SHORT = "recipes.cnn.training.epochs=6,report.resamples=100"
 CHOSEN = ("--losses=bce,sigmoid_f1", "--seeds=1", "--workers=1")
 
 

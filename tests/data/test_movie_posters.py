@@ -52,7 +52,7 @@ def test_without_posters_reader_and_fetch_say_how_to_get_them(folder):
         poster.unlink()
     with pytest.raises(CorpusError, match="'kedro fetch movie_posters' says how to get them"):
         read_movie_posters(folder)
-    with pytest.raises(ByHandError, match="(?s)has no files.*column Poster.*imdbId"):
+    with pytest.raises(ByHandError, match=r"(?s)has no files.*column Poster.*imdbId"):
         fetch("movie_posters", folder.parent)
     (folder / "SampleMoviePosters/1.jpg").write_bytes(b"x")
     assert fetch("movie_posters", folder.parent) == folder

@@ -19,7 +19,6 @@ from losslab.supervision import SoftLabels, load_soft_labels, save_soft_labels
 
 if TYPE_CHECKING:
     from losslab.evaluation import Predictions
-    from losslab.features.pixels import ArrayBlocks
 
 
 class JSONDataset(Checked, json.JSONDataset):
@@ -72,18 +71,18 @@ class TensorsDataset(Checked, _TensorsFile):
     """Named arrays as safetensors."""
 
 
-class _MappedTensorsFile(FileDataset[dict[str, "np.ndarray | ArrayBlocks"]]):
-    def read(self, path: Path) -> dict[str, "np.ndarray | ArrayBlocks"]:
+class _MappedTensorsFile(FileDataset[dict[str, Any]]):
+    def read(self, path: Path) -> dict[str, Any]:
         return map_tensors(path)
 
-    def write(self, path: Path, data: dict[str, "np.ndarray | ArrayBlocks"]) -> None:
+    def write(self, path: Path, data: dict[str, Any]) -> None:
         write_tensors(path, data)
 
 
 class MappedTensorsDataset(Checked, _MappedTensorsFile):
     """Named arrays as safetensors, mapped into memory when loaded: processes share them.
 
-    An array may be given as blocks, and is written one after the other.
+    What is saved may be ``ArrayBlocks`` in place of an array: blocks are written one after the other.
     """
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -58,11 +58,9 @@ def map_tensors(path: Path) -> dict[str, np.ndarray]:
     return {name: _map(path, facts, 8 + length) for name, facts in header.items()}
 
 
-def _map(path: Path, facts: Mapping[str, object], first: int) -> np.ndarray:
-    shape: list[int] = facts["shape"]  # type: ignore[assignment]
-    start, _ = facts["data_offsets"]  # type: ignore[misc]
-    dtype = np.dtype(DTYPES[str(facts["dtype"])])
+def _map(path: Path, facts: Mapping[str, Any], first: int) -> np.ndarray:
+    shape, (start, _) = facts["shape"], facts["data_offsets"]
+    dtype = np.dtype(DTYPES[facts["dtype"]])
     if 0 in shape:
         return np.empty(shape, dtype)
-    mapped = np.memmap(path, dtype, mode="c", offset=first + start, shape=tuple(shape))
-    return np.asarray(mapped)
+    return np.asarray(np.memmap(path, dtype, "c", first + start, tuple(shape)))

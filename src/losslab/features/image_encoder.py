@@ -36,8 +36,8 @@ class ImageEncoder(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """Embeddings, images x dim, of uint8 pixels, images x height x width x 3."""
         values = pixels.permute(0, 3, 1, 2).float() / 255
-        hidden = self.backbone((values - self.mean) / self.std)
-        hidden = getattr(hidden, "last_hidden_state", hidden)
+        output = self.backbone((values - self.mean) / self.std)
+        hidden: Tensor = getattr(output, "last_hidden_state", output)
         return hidden.mean(dim=1) if hidden.ndim == 3 else hidden.flatten(2).mean(dim=2)
 
 
