@@ -131,7 +131,7 @@ def test_reference_of_the_report_is_the_first_loss_where_the_usual_one_is_not_tr
         ({"corpus": {"depth": 3}}, "unknown parameter 'corpus.depth'"),
         ({"undersample": {"ratio": 100, "size": 5}}, "'undersample': give either ratio .* or size"),
         ({"undersample": {"ratoi": 100}}, "unknown parameter 'undersample.ratoi'; did you mean"),
-        ({"task": "double"}, "unknown task 'double'; choose from multi, single, retrieval"),
+        ({"task": "double"}, "unknown task 'double'; choose from multi, retrieval, single"),
         ({"max_rejected": 2}, "parameter 'max_rejected': .*less than or equal to 1, got 2"),
         ({"primary_rule": "tunde"}, "unknown primary_rule 'tunde'; did you mean 'tuned'"),
         (

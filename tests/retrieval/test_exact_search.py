@@ -33,6 +33,11 @@ def test_ties_count_against_the_method():
     assert positive_ranks(np.zeros((3, 1)), candidates, np.arange(3)).tolist() == [3, 3, 3]
 
 
+def test_positive_without_a_score_comes_last_and_others_without_one_before():
+    candidates = np.array([[1.0], [np.nan], [0.5]])
+    assert positive_ranks(np.ones((3, 1)), candidates, np.arange(3)).tolist() == [2, 3, 3]
+
+
 def test_bm25_ranks_are_those_of_the_formula():
     texts = ["a cat sat here", "the dog ran", "a dog ate the the cake", "rain", "dog dog dog"]
     candidates = [text.split() for text in texts]

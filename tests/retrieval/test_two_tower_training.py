@@ -8,7 +8,7 @@ from recipe_conf import RECIPES, read_recipe
 from tiny_encoder import write_encoder
 
 from losslab.data.readers import READERS
-from losslab.errors import ParameterError
+from losslab.errors import NonFiniteLossError, ParameterError
 from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.features.inputs import inputs_of
 from losslab.losses import LOSSES
@@ -177,6 +177,13 @@ def test_soft_targets_change_the_training_and_hard_labels_need_none(data, loss):
     assert first.history["train_loss"].tolist() == second.history["train_loss"].tolist()
     if loss != "ce":
         assert (first.history["train_soft_loss"] > 0).all()
+
+
+def test_validation_that_is_not_finite_ends_the_training_with_its_questions(data, tmp_path):
+    recipe = read_recipe("probe", **SHORT | {"epochs": 2, "batch_size": 48, "learning_rate": 1e30})
+    with pytest.raises(NonFiniteLossError, match="ce, seed 0, validation after step 1: the loss"):
+        train_towers(make_job(recipe=recipe), data, tmp_path)
+    assert (tmp_path / "seed_0/batch.safetensors").exists()
 
 
 def test_seeds_differ_and_the_same_seed_does_not(data):

@@ -56,10 +56,10 @@ def score_blocks(
 
 
 def ranks_of(scores: Tensor, positives: np.ndarray) -> np.ndarray:
-    """Ranks of the positives in scores, questions x candidates."""
+    """Ranks of the positives in scores, questions x candidates; what is NaN comes first."""
     columns = torch.from_numpy(positives).to(scores.device).unsqueeze(1)
-    ranks: np.ndarray = (scores >= scores.gather(1, columns)).sum(dim=1).cpu().numpy()
-    return ranks
+    below: Tensor = (scores < scores.gather(1, columns)).sum(dim=1)
+    return (scores.shape[1] - below).cpu().numpy()
 
 
 def bm25_ranks(

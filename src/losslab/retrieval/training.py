@@ -24,6 +24,7 @@ from losslab.training.distributed import cpu_threads, local_device
 from losslab.training.fit import Fitted, fit
 from losslab.training.memory import explains_memory
 from losslab.training.network import ModelWithLoss
+from losslab.training.non_finite import NonFiniteBatch
 from losslab.training.trainer import ComputeMetrics, Trainer
 
 MODEL = "model."
@@ -124,7 +125,11 @@ class TowerTrainer(Trainer):
         ranks, total = np.empty(len(split), dtype=np.int64), 0.0
         for rows, scores in score_blocks(model.scale * questions, candidates):
             positives = torch.from_numpy(split.positives[rows]).to(scores.device)
-            total += torch.nn.functional.cross_entropy(scores, positives, reduction="sum").item()
+            loss = torch.nn.functional.cross_entropy(scores, positives, reduction="sum").item()
+            if not np.isfinite(loss):
+                indices = np.arange(len(split))[rows]
+                raise NonFiniteBatch(f"the loss is {loss}", split, indices, scores)
+            total += loss
             ranks[rows] = ranks_of(scores, split.positives[rows])
         self.after_batch()
         metrics = {"loss": total / len(split), **compute_metrics(split.positives, ranks)}

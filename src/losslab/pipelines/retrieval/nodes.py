@@ -266,27 +266,28 @@ def evaluate(
     return metrics, resamples
 
 
+def collect_results(metrics: dict[str, Any], resamples: Arrays) -> dict[str, Any]:
+    """What the comparison needs of a method."""
+    return {"metrics": metrics, "resamples": resamples}
+
+
 def compare(
     report: ReportSettings, **results: dict[str, Any] | Failure
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Every method beside the reference, and why methods failed.
-
-    ``results``: metrics and resamples of each method, by the names of their datasets.
-    """
+    """Every method beside the reference, and why methods failed; ``results`` by method."""
     from losslab.retrieval import compare_methods
 
-    metrics = {k.removesuffix("_metrics"): v for k, v in results.items() if k.endswith("_metrics")}
-    failed = {k: v.reason for k, v in metrics.items() if isinstance(v, Failure)}
-    finished: dict[str, Any] = {method_of(k): v for k, v in metrics.items() if k not in failed}
-    drawn: dict[str, Any] = {
-        method_of(k): results[f"{k}_resamples"] for k in metrics if k not in failed
-    }
+    failed = {method_of(k): v.reason for k, v in results.items() if isinstance(v, Failure)}
+    finished = {method_of(k): v for k, v in results.items() if not isinstance(v, Failure)}
     if not finished:
         raise LosslabError(f"no method has a result: {'; '.join(failed.values())}")
     table = compare_methods(
-        finished, drawn, reference=report.reference, confidence=report.confidence
+        {name: result["metrics"] for name, result in finished.items()},
+        {name: result["resamples"] for name, result in finished.items()},
+        reference=report.reference,
+        confidence=report.confidence,
     )
-    return table, {method_of(name): reason for name, reason in failed.items()}
+    return table, failed
 
 
 def draw_recall(comparison: pd.DataFrame) -> go.Figure:

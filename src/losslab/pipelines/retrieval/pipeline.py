@@ -129,7 +129,7 @@ def _loss(loss: str) -> Pipeline:
         tags="evaluation",
     )
     made = {"history": f"{name}_history", "conditions": "conditions"}
-    return _training(loss) + _of_method(name, rank, _evaluate(name, made))
+    return _training(loss) + _of_method(name, rank, *_evaluate(name, made))
 
 
 def _training(loss: str) -> Pipeline:
@@ -181,8 +181,8 @@ def _conditions() -> Pipeline:
     return _stage(RETRIEVAL, node)
 
 
-def _evaluate(method: str, made: dict[str, str]) -> Node:
-    return Node(
+def _evaluate(method: str, made: dict[str, str]) -> list[Node]:
+    evaluate = Node(
         nodes.evaluate,
         {
             "ranks": f"{method}_ranks",
@@ -194,6 +194,14 @@ def _evaluate(method: str, made: dict[str, str]) -> Node:
         name="evaluate",
         tags="evaluation",
     )
+    collect = Node(
+        nodes.collect_results,
+        [f"{method}_metrics", f"{method}_resamples"],
+        f"{method}_results",
+        name="collect_results",
+        tags="report",
+    )
+    return [evaluate, collect]
 
 
 def _references() -> Pipeline:
@@ -212,7 +220,7 @@ def _references() -> Pipeline:
     )
     return sum(
         (
-            _of_method(name, node, _evaluate(name, {}))
+            _of_method(name, node, *_evaluate(name, {}))
             for name, node in (("bm25_reference", bm25), ("zero_shot_reference", zero_shot))
         ),
         Pipeline([]),
@@ -220,11 +228,10 @@ def _references() -> Pipeline:
 
 
 def _report(methods: Sequence[str]) -> Pipeline:
-    results = [f"{method}_{part}" for method in methods for part in ("metrics", "resamples")]
     report = [
         Node(
             nodes.compare,
-            {"report": "params:report", **{name: name for name in results}},
+            {"report": "params:report", **{method: f"{method}_results" for method in methods}},
             ["retrieval_comparison", "failed_losses"],
             name="compare",
             tags=GATHERS,
