@@ -519,7 +519,7 @@ def _search(options: dict[str, Any]) -> list[str]:
 
 def _model_options() -> list[click.Parameter]:
     """Which saved model: of ``kedro run``'s options those that decide on folders, and a seed."""
-    chosen = {"dataset", "recipe", "env", "conf_source", "params", "losslab.params_file"}
+    chosen = {"dataset", "recipe", "env", "conf_source", "params", "params_file"}
     return [
         click.Option(["--loss"], help="A loss or baseline, or best: the report's winner."),
         click.Option(
@@ -528,7 +528,7 @@ def _model_options() -> list[click.Parameter]:
         click.Option(
             ["--seed"], type=int, help="Of its trainings; by default the best on validation."
         ),
-        *(option for option in OPTIONS if option.name in chosen or "--params-file" in option.opts),
+        *(option for option in OPTIONS if option.name in chosen),
     ]
 
 

@@ -95,18 +95,8 @@ def assemble_model(
         raise ModelError(f"{method.name} has no seed {chosen}: it was trained with {known}")
     is_baseline = method.name in BASELINES
     weights = dict(arrays) if is_baseline else _weights_of(arrays, chosen)
-    facts = ModelFacts(
-        format=FORMAT,
-        losslab=__version__,
-        method=method,
-        title=METHODS[method.name].title,
-        decision=METHODS[method.name].decision,
-        task=task,
-        seed=chosen,
-        recipe=None if is_baseline else recipe,
-        **{name: label_statistics[name] for name in ("frequencies", "documents", "mu")},
-        words=dict(words),
-    )
+    known = {"task": task, "seed": chosen, "recipe": None if is_baseline else recipe}
+    facts = _describe(method, label_statistics, **known, words=dict(words))
     rules = {
         "primary": decision_rules["primary"],
         "rules": decision_rules["seeds"][str(chosen)],
@@ -118,6 +108,21 @@ def assemble_model(
         "provenance": dict(provenance or {}),
     }
     return TrainedModel(facts, weights, vocabulary, tuple(label_space), rules, record)
+
+
+def _describe(
+    method: LossSettings, label_statistics: Mapping[str, Any], **known: Any
+) -> ModelFacts:
+    """The facts of a model: what is ``known`` of it, and what its method and labels say."""
+    return ModelFacts(
+        format=FORMAT,
+        losslab=__version__,
+        method=method,
+        title=METHODS[method.name].title,
+        decision=METHODS[method.name].decision,
+        **{name: label_statistics[name] for name in ("frequencies", "documents", "mu")},
+        **known,
+    )
 
 
 def best_seed(metrics: Mapping[str, Any]) -> int:

@@ -68,7 +68,7 @@ class MlflowSender:
 
     Attributes:
         experiment_id: known once the server has answered.
-        on_sent: called after each request that belongs to an earlier run.
+        on_sent: called after each request that belongs to an earlier run, or is one of a model's.
     """
 
     def __init__(
@@ -195,9 +195,12 @@ class MlflowSender:
         model = self._client.create_logged_model(
             self._experiment(), operation["name"], source_run_id=run_id
         )
+        self.on_sent()
         self._client.log_model_artifacts(model.model_id, str(folder))
+        self.on_sent()
         self._client.finalize_logged_model(model.model_id, LoggedModelStatus.READY)
         self._client.log_outputs(run_id, [LoggedModelOutput(model.model_id, step=0)])
+        self.on_sent()
         if operation["register_as"]:
             self._register(operation["register_as"], model.model_id, run_id)
         shutil.rmtree(folder, ignore_errors=True)
