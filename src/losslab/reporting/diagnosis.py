@@ -142,8 +142,8 @@ def _describe_measurement(measured: Mapping[str, Any]) -> str:
     count = measured["better"] or "none"
     return (
         f"Measured on {measured['dataset']}, recipe {measured['recipe']}: "
-        f"{_describe_corpus(measured)} Of {measured['losses']} losses {count} significantly better than {measured['reference']} in "
-        f"macro-F1; best: {'; '.join(best)}."
+        f"{_describe_corpus(measured)} Of {measured['losses']} losses {count} "
+        f"significantly better than {measured['reference']} in macro-F1; best: {'; '.join(best)}."
     )
 
 
@@ -179,7 +179,9 @@ def never_predicted(
     silent = {}
     for loss, seeds in predictions.items():
         predicted = sum(np.asarray(seed.astype(bool).sum(axis=0)) for seed in seeds)
-        silent[loss] = [labels[label] for label in np.flatnonzero(present & (predicted == 0))]
+        silent[loss] = [
+            labels[label] for label in np.flatnonzero(present & (predicted == 0)).tolist()
+        ]
     return silent
 
 
