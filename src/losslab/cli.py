@@ -741,23 +741,26 @@ def mlflow_group() -> None:
 @click.option("--browser/--no-browser", default=True, help="Open the runs in a browser.")
 def ui(host: str | None, port: str | None, env: str | None, browser: bool) -> None:
     """Start MLflow's pages and open them on the runs, the charts of losses first."""
-    import webbrowser
-
-    from mlflow.tracking import MlflowClient
-
-    from losslab.tracking import serve, view_address
+    from losslab.tracking import open_runs, serve
 
     config = _config_loader(conf_source=None, env=env)["mlflow"]
     uri, name = config["server"]["mlflow_tracking_uri"], config["tracking"]["experiment"]["name"]
-    experiment = MlflowClient(uri).get_experiment_by_name(name)
-    view = view_address(experiment.experiment_id) if experiment else "/"
+    show = open_runs if browser else click.echo
     if uri.startswith("http"):
-        click.echo(f"{uri}{view}")
-        webbrowser.open(f"{uri}{view}")
+        show(f"{uri}{_view_on(uri, name)}")
         return
     host, port = host or config["ui"]["host"], port or str(config["ui"]["port"])
-    click.echo(f"http://{host}:{port}{view}")
-    sys.exit(serve(uri, host, port, view, open_browser=browser))
+    sys.exit(serve(uri, host, port, name, show=show))
+
+
+def _view_on(uri: str, name: str) -> str:
+    """The view of an experiment on a server that runs already; its first page before the first run."""
+    from mlflow.tracking import MlflowClient
+
+    from losslab.tracking import view_address
+
+    experiment = MlflowClient(uri).get_experiment_by_name(name)
+    return view_address(experiment.experiment_id) if experiment else "/"
 
 
 def _print_table(rows: list[dict[str, str]]) -> None:

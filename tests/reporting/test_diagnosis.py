@@ -1,14 +1,23 @@
 """What a report says in words."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
-from report_parts import mark, result, sure_of
+from report_parts import STATISTICS, mark, result, sure_of
 from scipy import sparse
 
 from losslab.reporting import build_standings, comparison_table, diagnose, diagnosis_lines
-from losslab.reporting.diagnosis import never_predicted, where_to_start
+from losslab.reporting.diagnosis import (
+    _measured,
+    describe_measured,
+    never_predicted,
+    where_to_start,
+)
 
+ROOT = Path(__file__).parents[2]
 LABELS = ["many", "some", "few", "none"]
 TRUTH = sparse.csr_array(np.repeat([[1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 0]], [4, 2, 3], axis=0))
 SUSPECT = {"id": "7", "text": "x" * 500, "split": "test", "label": "few", "gold": True}
@@ -24,7 +33,7 @@ def predictions_of(*labels):
 def start(metrics, uncertainty=None, **differs):
     table = mark(comparison_table(metrics), differs)
     standings = build_standings(table, uncertainty=uncertainty)
-    return where_to_start(table, standings, "bce")["text"]
+    return where_to_start(table, standings, "bce", STATISTICS)["text"]
 
 
 def test_one_starts_with_the_best_loss_only_where_its_lead_is_significant():
@@ -79,6 +88,7 @@ def diagnosed():
         labels=LABELS,
         comparison=table,
         standings=build_standings(table),
+        statistics=STATISTICS,
         corpus_summary={"duplicate_texts": {"validation": {"train": 1}, "test": {"train": 3}}},
         reference="bce",
         idle={"bce": "", "mask_element": "its mask is empty", "db": ""},
@@ -108,11 +118,43 @@ def test_findings_say_what_thresholds_cost_and_what_cannot_be_judged(diagnosed):
 
 
 def test_a_diagnosis_is_json_with_excerpts_of_texts(diagnosed):
-    import json
-
     assert json.loads(json.dumps(diagnosed)) == diagnosed
     assert len(diagnosed["suspects"][0]["text"]) < 200
     assert diagnosis_lines(diagnosed, 2) == [each["text"] for each in diagnosed["findings"][:2]]
+
+
+def test_what_was_measured_is_what_our_published_results_say():
+    for measured in _measured():
+        file = ROOT / f"docs/results/{measured['dataset']}_{measured['recipe']}.json"
+        results = json.loads(file.read_text(encoding="utf-8"))
+        losses = {each["loss"]: each for each in results["losses"]}
+        reference = losses[measured["reference"]]
+        tested = [each for each in losses.values() if each["macro_f1"].get("p_holm") is not None]
+        assert measured["reference"] == results["reference"]
+        assert measured["losses"] == len(tested)
+        for metric, told in measured["best"].items():
+            best = max(tested, key=lambda each: each[metric]["value"])
+            assert told["loss"] == best["loss"]
+            lead = best[metric]["value"] - reference[metric]["value"]
+            assert told["difference"] == pytest.approx(lead, abs=5e-4)
+            assert told["p"] == pytest.approx(best[metric]["p_holm"], abs=5e-3)
+        better = [
+            each
+            for each in tested
+            if each["macro_f1"]["p_holm"] < 0.05
+            and each["macro_f1"]["value"] > reference["macro_f1"]["value"]
+        ]
+        assert measured["better"] == len(better)
+
+
+def test_the_corpus_of_most_similar_statistics_is_told_first(monkeypatch):
+    near, far = (
+        {**_measured()[0], "dataset": name, "labels": n} for name, n in (("n", 7), ("f", 9000))
+    )
+    monkeypatch.setattr("losslab.reporting.diagnosis._measured", lambda: (far, near))
+    first, second = describe_measured(STATISTICS)
+    assert "Measured on n," in first
+    assert "Measured on f," in second
 
 
 def test_nothing_is_told_where_nothing_is_found():
@@ -128,6 +170,7 @@ def test_nothing_is_told_where_nothing_is_found():
         comparison=table,
         standings=build_standings(table),
         corpus_summary={},
+        statistics=STATISTICS,
         reference="bce",
         idle={"bce": ""},
     )

@@ -26,6 +26,7 @@ def about_losses(options: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 def _about(loss: str, values: Mapping[str, Any]) -> dict[str, Any]:
     method = METHODS.get(loss)
+    facts: dict[str, Any]
     if method is None:
         facts = {"title": loss, "choose_when": "", "paper": "", "paragraphs": []}
         defaults: Mapping[str, Any] = {}

@@ -32,7 +32,7 @@ def _best_by(standings: pd.DataFrame, metric: str, reference: str | None) -> dic
     rows = standings[standings["metric"] == metric].set_index("loss")
     compared_with = reference if reference in rows.index else None
     winners = rows.index[rows["rank"] == rows["rank"].min()].tolist()
-    best = _row_of(rows, compared_with if compared_with in winners else winners[0])
+    best = _row_of(rows, str(compared_with if compared_with in winners else winners[0]))
     return {
         "metric": metric,
         "name": METRICS[metric].name,

@@ -3,11 +3,15 @@
 A finding has a ``key``, its ``text`` and ``details``, a sentence per line.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import yaml
 from scipy import sparse
 
 from losslab.baselines import BASELINES
@@ -34,6 +38,7 @@ def diagnose(
     comparison: pd.DataFrame,
     standings: pd.DataFrame,
     corpus_summary: Mapping[str, Any],
+    statistics: Mapping[str, Any],
     reference: str,
     idle: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -45,7 +50,8 @@ def diagnose(
         suspects: see ``find_suspects``.
         labels: their names.
         comparison, standings: see ``comparison_table`` and ``build_standings``.
-        corpus_summary: see ``examine_splits``.
+        corpus_summary: see ``examine_splits``; statistics: ``documents labels cardinality
+            imbalance_ratio`` of the training split.
         reference: the loss that others are compared with.
         idle: by loss, why what it masks labels by changes nothing, or "".
     """
@@ -55,7 +61,7 @@ def diagnose(
     thresholds = compare_thresholds({loss: metrics[loss] for loss in losses})
     twins = explain_twins(identical_losses(metrics, predictions), reference, idle)
     findings = [
-        where_to_start(comparison, standings, reference),
+        where_to_start(comparison, standings, reference, statistics),
         _describe_thresholds(thresholds, len(labels), reference),
         _describe_silent(silent, len(labels)),
         _describe_scarce(positives),
@@ -78,11 +84,17 @@ def diagnosis_lines(diagnosis: Mapping[str, Any], most: int | None = None) -> li
     return [finding["text"] for finding in diagnosis["findings"][:most]]
 
 
-def where_to_start(comparison: pd.DataFrame, standings: pd.DataFrame, reference: str) -> Finding:
+def where_to_start(
+    comparison: pd.DataFrame,
+    standings: pd.DataFrame,
+    reference: str,
+    statistics: Mapping[str, Any],
+) -> Finding:
     """The loss to start with by macro-F1, and the one to try where rare labels matter most.
 
     It is the best loss where it is significantly better than the reference, else the reference: a
     lead that chance explains is no reason. Baselines and losses that had not learned are left out.
+    The details have the label statistics, and what was measured on other corpora, the most alike first.
     """
     left_out = {*BASELINES, *marked_losses(comparison), *incomparable_losses(comparison)}
     ranked = standings[~standings["loss"].isin(left_out)]
@@ -93,7 +105,46 @@ def where_to_start(comparison: pd.DataFrame, standings: pd.DataFrame, reference:
     text = f"Start with {start}: {advice[0][1]}."
     if tail != start:
         text += f" Where rare labels matter most, try {tail}: {advice[1][1]}."
-    return _finding("start", text)
+    return _finding("start", text, [_describe_corpus(statistics), *describe_measured(statistics)])
+
+
+def _describe_corpus(statistics: Mapping[str, Any]) -> str:
+    ratio = f"imbalance {statistics['imbalance_ratio']:.0f} : 1"
+    return (
+        f"{statistics['documents']:,} training documents, {statistics['labels']:,} labels, "
+        f"{statistics['cardinality']:.1f} per document, {ratio}."
+    )
+
+
+def describe_measured(statistics: Mapping[str, Any]) -> list[str]:
+    """What our own runs found, a sentence per corpus; the corpus of most similar statistics first."""
+    measured = sorted(_measured(), key=lambda each: _distance(each, statistics))
+    return [_describe_measurement(each) for each in measured]
+
+
+@cache
+def _measured() -> tuple[dict[str, Any], ...]:
+    text = files("losslab.reporting").joinpath("measured_results.yml").read_text(encoding="utf-8")
+    return tuple(yaml.safe_load(text))
+
+
+def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    """Sum of the orders of magnitude between the statistics of two corpora."""
+    keys = ("documents", "labels", "cardinality", "imbalance_ratio")
+    return sum(abs(math.log10(max(one[key], 0.1) / max(other[key], 0.1))) for key in keys)
+
+
+def _describe_measurement(measured: Mapping[str, Any]) -> str:
+    best = [
+        f"{METRICS[metric].name} {each['loss']} {each['difference']:+.3f}, {format_p(each['p'])}"
+        for metric, each in measured["best"].items()
+    ]
+    count = measured["better"] or "none"
+    return (
+        f"Measured on {measured['dataset']}, recipe {measured['recipe']}: "
+        f"{_describe_corpus(measured)} Of {measured['losses']} losses {count} "
+        f"significantly better than {measured['reference']} in macro-F1; best: {'; '.join(best)}."
+    )
 
 
 def _advise(ranked: pd.DataFrame, metric: str, reference: str) -> tuple[str, str]:
@@ -128,7 +179,9 @@ def never_predicted(
     silent = {}
     for loss, seeds in predictions.items():
         predicted = sum(np.asarray(seed.astype(bool).sum(axis=0)) for seed in seeds)
-        silent[loss] = [labels[label] for label in np.flatnonzero(present & (predicted == 0))]
+        silent[loss] = [
+            labels[label] for label in np.flatnonzero(present & (predicted == 0)).tolist()
+        ]
     return silent
 
 

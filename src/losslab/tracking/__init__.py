@@ -17,7 +17,7 @@ from losslab.tracking.training_runs import (
     PARENT,
     TrainingRuns,
 )
-from losslab.tracking.ui import serve
+from losslab.tracking.ui import open_runs, serve
 from losslab.tracking.view import save_view, view_address
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "describe_command",
     "describe_process",
     "describe_source",
+    "open_runs",
     "process_is_alive",
     "save_view",
     "serve",

@@ -187,6 +187,7 @@ def diagnose_losses(
     comparison: pd.DataFrame,
     standings: pd.DataFrame,
     corpus_summary: dict[str, Any],
+    label_statistics: dict[str, Any],
     report: ReportSettings,
 ) -> dict[str, Any]:
     """Findings in words: where to start, what losses miss, what the data cannot tell.
@@ -208,6 +209,7 @@ def diagnose_losses(
         comparison=comparison,
         standings=standings,
         corpus_summary=corpus_summary,
+        statistics=label_statistics,
         reference=_reference(results, report),
         idle=_each("idle", results),
     )

@@ -99,6 +99,7 @@ def _table_nodes() -> list[Node]:
                 "comparison": "comparison",
                 "standings": "standings",
                 "corpus_summary": "corpus_summary",
+                "label_statistics": "label_statistics",
                 "report": "params:report",
             },
             "diagnosis",
