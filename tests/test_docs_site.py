@@ -91,7 +91,7 @@ def test_search_works_in_pages_opened_from_the_folder(site, tmp_path):
     command += ["--virtual-time-budget=10000", f"{(site / 'faq.html').as_uri()}?q=annealed"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     result = re.search(r'md-search-result__meta">(.*?)</ol>', done.stdout, flags=re.DOTALL)
-    assert "losses.html#sad_f1-sigmoidf1-annealed" in result[1]
+    assert "/losses.html?h=annealed#sad_f1-sigmoidf1-annealed" in result[1]
 
 
 @pytest.mark.parametrize("name", LOSSES)
