@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TEST_WORKERS ?= 3
 PYTEST := OMP_NUM_THREADS=1 pytest -n $(TEST_WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: run test test-fast test-long coverage docs lint lock viz mlflow clean
+.PHONY: run test test-fast test-long coverage lint lock viz mlflow clean
 run: .venv/installed
 	kedro run
 	@echo "kedro lives in .venv: first '. .venv/bin/activate', or type make mlflow and make viz"
@@ -44,6 +44,7 @@ coverage: .venv/installed-dev
 test-fast: .venv/installed-dev
 	$(PYTEST) -m "not slow"
 
+.PHONY: docs
 docs: .venv/installed-dev
 	NO_MKDOCS_2_WARNING=1 python -m mkdocs build
 
