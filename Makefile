@@ -52,6 +52,7 @@ coverage: .venv/installed-dev
 test-fast: .venv/installed-dev
 	$(PYTEST) -m "not slow"
 
+.PHONY: docs
 docs: .venv/installed-dev
 	NO_MKDOCS_2_WARNING=1 python -m mkdocs build
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -18,6 +19,7 @@ import docs_site
 import docstrings
 from loss_docs import display
 
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 NOTEBOOK = ROOT / "notebooks" / "04_add_a_loss.ipynb"
 
 
@@ -53,8 +55,9 @@ def test_pages_fetch_nothing_from_a_network(site):
     assert len(pages) > 20
     for page in pages:
         for address in Fetched(page.read_text(encoding="utf-8")).addresses:
-            path = address.partition("?")[0]
-            assert address.startswith("data:") or (page.parent / path).exists(), (page, address)
+            folder = site if re.match("/(?!/)", address) else page.parent  # as 404.html has them
+            path = folder / address.partition("?")[0].lstrip("/")
+            assert address.startswith("data:") or path.is_file(), (page, address)
 
 
 @pytest.mark.slow
@@ -78,6 +81,17 @@ def test_search_knows_every_loss(site):
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     titles = " ".join(entry["title"] for entry in index["docs"])
     assert all(loss.title in titles for loss in LOSSES.values())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not BROWSER, reason="needs chromium")
+def test_search_works_in_pages_opened_from_the_folder(site, tmp_path):
+    words = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking"
+    command = [BROWSER, *words.split(), f"--user-data-dir={tmp_path}", "--dump-dom"]
+    command += ["--virtual-time-budget=10000", f"{(site / 'faq.html').as_uri()}?q=annealed"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    result = re.search(r'md-search-result__meta">(.*?)</ol>', done.stdout, flags=re.DOTALL)
+    assert "/losses.html?h=annealed#sad_f1-sigmoidf1-annealed" in result[1]
 
 
 @pytest.mark.parametrize("name", LOSSES)
