@@ -8,6 +8,7 @@ from typing import Any
 from losslab.data.corpus_summary import summary_lines
 from losslab.data.download.sources import SOURCES
 from losslab.inference.model import TrainedModel
+from losslab.parameters import TextSettings
 from losslab.reporting.comparison import markdown_table
 from losslab.reporting.definitions import HEADLINE_METRICS, METRICS, RULES
 
@@ -158,8 +159,8 @@ def _limit_lines(model: TrainedModel) -> Iterator[str]:
             f"{len(rare)} of {len(model.labels)} labels have fewer than {FEW_DOCUMENTS} training "
             f"documents, so that little is known of them: {named}{more}."
         )
-    if facts.recipe is not None:
-        settings = facts.recipe.model
+    settings = facts.recipe and facts.recipe.model
+    if isinstance(settings, TextSettings):
         yield (
             f"Of a text it reads {settings.max_length} tokens at most ({settings.truncation} of "
             "longer ones)."

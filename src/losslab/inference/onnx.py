@@ -25,7 +25,7 @@ from losslab.inference.folder import (
     write_manifest,
 )
 from losslab.inference.model import TrainedModel
-from losslab.inference.scorers import CPU_TOKENS, build_network, make_scorer, require_recipe
+from losslab.inference.scorers import CPU_TOKENS, build_network, make_scorer, text_settings
 from losslab.models.text_model import TextModel
 from losslab.parameters import (
     HybridSettings,
@@ -48,7 +48,7 @@ class ScoreGraph(nn.Module):
 
     def __init__(self, model: TrainedModel) -> None:
         super().__init__()
-        settings = require_recipe(model).model
+        settings = text_settings(model)
         network, frozen = build_network(model), frozen_encoder(settings)
         self.model: TextModel = network.model
         self.transform = network.loss.scores
@@ -75,7 +75,7 @@ class OnnxScorer:
         runtime = _import("onnxruntime")
         from tokenizers import Tokenizer
 
-        settings = require_recipe(model).model
+        settings = text_settings(model)
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1
         providers = runtime.get_available_providers()
@@ -103,7 +103,7 @@ def save_onnx(model: TrainedModel, folder: Path, *, replace: bool = False) -> fl
 
     Raise ModelError, and write nothing, where scores differ by more than ``TOLERANCE``.
     """
-    settings = require_recipe(model).model
+    settings = text_settings(model)
     if isinstance(settings, HybridSettings | LSTMSettings):
         raise ModelError(
             f"a {settings.kind} is not exported to ONNX: its sparse words, or sequences of varying "
@@ -138,7 +138,7 @@ def export_graph(model: TrainedModel, file: Path) -> None:
     """Write the graph in one file; of BERT-like encoders fused for the CPU."""
     _import("onnx")
     graph = ScoreGraph(model).eval()
-    settings = require_recipe(model).model
+    settings = text_settings(model)
     example = (torch.ones(2, 8, dtype=torch.long), torch.ones(2, 8, dtype=torch.long))
     sizes = {0: torch.export.Dim("texts"), 1: torch.export.Dim("tokens")}
     export: Callable[..., Any] = torch.onnx.export

@@ -11,8 +11,7 @@ from losslab.errors import ModelError
 from losslab.features.compute import HybridTokenizer, embed_tokens, load_tokenizer, weighted_words
 from losslab.features.encoder import load_encoder
 from losslab.features.inputs import (
-    Embeddings,
-    Tokens,
+    Inputs,
     default_device,
     do_batches,
     inputs_of,
@@ -23,7 +22,13 @@ from losslab.features.tokens import TokenIds
 from losslab.inference.model import TrainedModel
 from losslab.losses import LabelStatistics, build_loss
 from losslab.models.text_model import TextModel, build_model
-from losslab.parameters import ModelSettings, Recipe, TransformerSettings, frozen_encoder
+from losslab.parameters import (
+    ModelSettings,
+    Recipe,
+    TextSettings,
+    TransformerSettings,
+    frozen_encoder,
+)
 from losslab.training.network import ModelWithLoss, load_weights
 
 Scorer = Callable[[Sequence[str]], np.ndarray]
@@ -58,7 +63,7 @@ class NetworkScorer:
     """
 
     def __init__(self, model: TrainedModel) -> None:
-        settings = require_recipe(model).model
+        settings = text_settings(model)
         self.network, self._num_labels = build_network(model), len(model.labels)
         self._inputs = InputMaker(settings, model.vocabulary)
         self._device = default_device()
@@ -71,7 +76,7 @@ class NetworkScorer:
         with torch.inference_mode():
             return self.network.loss.scores(torch.from_numpy(logits).double()).numpy()
 
-    def _logits(self, inputs: Embeddings | Tokens) -> np.ndarray:
+    def _logits(self, inputs: Inputs) -> np.ndarray:
         model, device = self.network.model, self._device
         logits = np.empty((len(inputs.lengths), self._num_labels), dtype=np.float32)
 
@@ -88,15 +93,16 @@ class NetworkScorer:
 class InputMaker:
     """What a model reads of texts: token ids, or embeddings of an encoder that is loaded once."""
 
-    def __init__(self, settings: ModelSettings, vocabulary: Mapping[str, Any]) -> None:
+    def __init__(self, settings: TextSettings, vocabulary: Mapping[str, Any]) -> None:
         loaded = load_tokenizer(settings, vocabulary)
-        is_hybrid = isinstance(loaded, HybridTokenizer)
-        self._words = loaded.vocabulary if is_hybrid else None
-        self._tokenize = TokenIds(loaded.tokenizer if is_hybrid else loaded, settings)
+        self._words: Any = None
+        if isinstance(loaded, HybridTokenizer):
+            self._words, loaded = loaded.vocabulary, loaded.tokenizer
+        self._tokenize = TokenIds(loaded, settings)
         self._frozen = frozen_encoder(settings)
         self._encoder = self._frozen and load_encoder(self._frozen.backbone)
 
-    def __call__(self, texts: Sequence[str]) -> Embeddings | Tokens:
+    def __call__(self, texts: Sequence[str]) -> Inputs:
         """The inputs of texts, by batch."""
         features = self._tokenize(texts)
         if self._frozen is not None:
@@ -112,6 +118,15 @@ def require_recipe(model: TrainedModel) -> Recipe:
     if model.facts.recipe is None:
         raise ModelError(f"{model.facts.method.name} is a baseline: it has no network")
     return model.facts.recipe
+
+
+def text_settings(model: TrainedModel) -> TextSettings:
+    """The settings of a model that reads texts."""
+    settings = require_recipe(model).model
+    if not isinstance(settings, TextSettings):
+        name, recipe = model.facts.method.name, require_recipe(model).name
+        raise ModelError(f"{name} with recipe {recipe} reads images: it does not label texts")
+    return settings
 
 
 def build_network(model: TrainedModel) -> ModelWithLoss:

@@ -1,6 +1,6 @@
 """parameters_training.yml: recipes. A recipe is a model and the budget it is trained with."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, overload
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -117,6 +117,10 @@ FROZEN: dict[type[ModelSettings], type[FrozenEncoder | FrozenImageEncoder]] = {
 }
 
 
+@overload
+def frozen_encoder(model: TextSettings) -> FrozenEncoder | None: ...
+@overload
+def frozen_encoder(model: ModelSettings) -> FrozenEncoder | FrozenImageEncoder | None: ...
 def frozen_encoder(model: ModelSettings) -> FrozenEncoder | FrozenImageEncoder | None:
     """The encoder whose frozen embeddings a model reads; None of other models."""
     encoder = FROZEN.get(type(model))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from torch import Tensor
 
 from losslab.errors import ParameterError
-from losslab.features.inputs import Arrays, Embeddings, Tokens, inputs_of, scoring_batches
+from losslab.features.inputs import Arrays, Inputs, inputs_of, scoring_batches
 from losslab.losses import build_loss
 from losslab.models.two_tower import CANDIDATE, QUESTION, TwoTower, build_two_tower
 from losslab.parameters import LossSettings, Recipe, TwoTowerSettings
@@ -137,7 +137,7 @@ class TowerTrainer(Trainer):
 
 
 @torch.inference_mode()
-def encode(model: TwoTower, inputs: Embeddings | Tokens, device: torch.device) -> Tensor:
+def encode(model: TwoTower, inputs: Inputs, device: torch.device) -> Tensor:
     """Embeddings of texts, texts x dim, on ``device``."""
     embedded = torch.empty(0)
     for indices in scoring_batches(inputs.lengths):
