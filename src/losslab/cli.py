@@ -788,8 +788,8 @@ def _resolve_names(options: dict[str, Any]) -> None:
     chosen = options["pipelines"] or ["__default__"]
     if task == "retrieval":
         _refuse_for_questions(chosen, registry)
-    words = map(namespace, METHODS) if parameters["modality"] == "image" else ()
-    _check("pipeline", chosen, {*registry, *words})
+    of_words = (*map(namespace, METHODS), "predict") if parameters["modality"] == "image" else ()
+    _check("pipeline", chosen, {*registry, *of_words})
     _check_losses(chosen, task, parameters["losses"])
     for name in chosen:
         if name not in registry:

@@ -46,6 +46,10 @@ def open_model(
     ``parameters``: all of the run, validated. Refused are results made with other parameters, and
     parts (thresholds, tokenizer, labels) of different trainings.
     """
+    if parameters["modality"] != "text":
+        raise ModelError(
+            f"dataset '{parameters['dataset']}' is of images: models of texts alone label new ones"
+        )
     method = parameters["predict"]["loss"]
     catalog = open_catalog(project, options, options["params"])
     shared = {name: each for name, each in parameters.items() if name not in NOT_OF_A_MODEL}
