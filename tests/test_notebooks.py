@@ -16,6 +16,8 @@ QUICK = {
     "report": {"resamples": 100},
     "recipes": {"probe": {"training": {"epochs": 3, "patience": 3, "min_steps": 0}}},
 }
+LONG = ("02_your_own_data",)
+"""Runs of a minute or more."""
 every_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 
 
@@ -36,7 +38,13 @@ def folder(tmp_path_factory, mlflow_store, module_patch):
 
 
 @pytest.mark.slow
-@every_notebook
+@pytest.mark.parametrize(
+    "notebook",
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.long] * (path.stem in LONG))
+        for path in NOTEBOOKS
+    ],
+)
 def test_notebook_runs(notebook, folder):
     cells = nbformat.read(notebook, as_version=4)
     resources = {"metadata": {"path": str(folder)}}

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import choosing_docs
 import paper_tables
 import readme
 import yaml
@@ -222,9 +223,10 @@ def overview(runs: Mapping[str, Run]) -> Iterator[str]:
 
 
 def render_pages() -> None:
-    """Tables and README, from the JSON."""
+    """Tables, docs/choosing.md and README, from the JSON."""
     paper_tables.PAGE.write_text(paper_tables.render(), encoding="utf-8")
-    readme.main(["--render"])
+    choosing_docs.main()
+    readme.main([])
 
 
 def main() -> int:

@@ -37,6 +37,9 @@ class AdaptiveThresholdLoss(Loss):
     title = "Adaptive thresholding"
     choose_when = "documents differ in how high their scores are, and no threshold is to be tuned"
     paper = ATLOP
+    formula = r"""L &= \frac{1}{B} \sum_d \Bigl[
+-\sum_{i \in P_d} \log \frac{e^{z_{di}}}{e^{t_d} + \sum_{k \in P_d} e^{z_{dk}}}
+- \log \frac{e^{t_d}}{e^{t_d} + \sum_{j \in N_d} e^{z_{dj}}} \Bigr]"""
     threshold_logit = True
 
     def compute(self, logits: Tensor, targets: Tensor, context: Context) -> Tensor:
@@ -68,6 +71,8 @@ class NoneClassRankingLoss(Loss):
     title = "None-class ranking"
     choose_when = "many documents have no label at all"
     paper = f"{NCRL}, eq. 2, 5, 6"
+    formula = r"""L &= \frac{1}{B} \sum_d \Bigl[ \sum_j \operatorname{bce}(z_{dj} - t_d, y_{dj})
++ \operatorname{bce}(t_d - \bar{z}_d, \ 1 \text{ if } P_d \text{ is empty, else } 0) \Bigr]"""
     threshold_logit = True
 
     def __init__(

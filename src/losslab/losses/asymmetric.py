@@ -127,6 +127,10 @@ class MultiFocalModifierLoss(Loss):
     title = "Multi-focal modifier"
     choose_when = "some labels are missing and the tail is long"
     paper = COMIC
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+w_c \operatorname{softplus}(-z_{ic}) & y_{ic} = 1 \\
+-w_c\, q_{ic}^{\gamma_- + w_c} \log (1 - q_{ic}) & y_{ic} = 0 \end{cases} \\
+q_{ic} &= \max (p_{ic} - m, 0), \quad w_c = \bigl( 1 - \ln (n_c / n_{\max}) \bigr)^{1/6}"""
     needs = ("statistics",)
 
     def __init__(

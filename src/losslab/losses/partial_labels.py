@@ -50,6 +50,10 @@ class HillLoss(Loss):
     title = "Hill loss"
     choose_when = "labels are missing"
     paper = ROBUST
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+-(1 - p^m_{ic})^{\gamma} \log p^m_{ic} & y_{ic} = 1 \\
+(\lambda - p_{ic})\, p_{ic}^2 & y_{ic} = 0 \end{cases} \\
+p^m_{ic} &= \sigma(z_{ic} - m)"""
 
     def __init__(
         self, *, gamma: FocalGamma = 2.0, margin: Margin = 1.0, level: Steepness = 1.5
@@ -88,6 +92,11 @@ class SelfPacedCorrectionLoss(EpochLoss):
     title = "Self-paced loss correction"
     choose_when = "many labels are missing and the model is right about them soon"
     paper = ROBUST
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+-(1 - p^m_{ic})^{\gamma} \log p^m_{ic} & y_{ic} = 1 \\
+-(1 - p_{ic})^{\gamma} \log p_{ic} & y_{ic} = 0, \ p_{ic} > \tau, \ \text{from the start epoch on} \\
+-p_{ic}^{\gamma} \log (1 - p_{ic}) & \text{else} \end{cases} \\
+p^m_{ic} &= \sigma(z_{ic} - m)"""
     needs = ("epoch",)
 
     def __init__(
@@ -138,6 +147,9 @@ class LargeLossRejectionLoss(EpochLoss):
     title = "Large loss rejection"
     choose_when = "labels are missing, and the rest should be learned as with bce"
     paper = LARGE_LOSS
+    formula = r"""L &= \frac{1}{BC} \sum_{(i,c) \notin R} \operatorname{bce}(z_{ic}, y_{ic}) \\
+|R| &= \lceil \min (r \cdot \mathrm{epoch}, l)\, B C \rceil \\
+R &\ \text{the negatives of largest loss in the batch}"""
     needs = ("epoch",)
 
     def __init__(

@@ -76,6 +76,10 @@ class AsymmetricPolynomialLoss(_PolynomialLoss):
     title = "Asymmetric polynomial loss"
     choose_when = "as for asl, where there is time to tune two numbers more"
     paper = APL
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+-\log p_{ic} - \varepsilon_1 (1 - p_{ic}) - \frac{\varepsilon_2}{2} (1 - p_{ic})^2 & y_{ic} = 1 \\
+-q_{ic}^{\gamma_-} \log (1 - q_{ic}) & y_{ic} = 0 \end{cases} \\
+q_{ic} &= \max (p_{ic} - m, 0)"""
 
     def __init__(
         self,
@@ -108,6 +112,10 @@ class RobustAsymmetricLoss(_PolynomialLoss):
     title = "Robust asymmetric loss"
     choose_when = "as for apl, where hyperparameters are untuned and labels are missing"
     paper = RAL
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+-\log p_{ic} - \varepsilon_1 (1 - p_{ic}) - \frac{\varepsilon_2}{2} (1 - p_{ic})^2 & y_{ic} = 1 \\
+-(\lambda - p_{ic})\, p_{ic}^2\, q_{ic}^{\gamma_-} \log (1 - q_{ic}) & y_{ic} = 0 \end{cases} \\
+q_{ic} &= \max (p_{ic} - m, 0)"""
 
     def __init__(
         self,

@@ -40,6 +40,9 @@ class LogitAdjustedLoss(Loss):
     title = "Logit-adjusted cross-entropy"
     choose_when = "rare labels should be predicted as readily as common ones"
     paper = f"{ADJUSTMENT}, eq. 10"
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c}
+\operatorname{bce} \Bigl( z_{ic} + \tau \log \frac{\pi_c}{1 - \pi_c}, y_{ic} \Bigr),
+\quad \pi_c = \frac{n_c}{N}"""
     needs = ("statistics",)
 
     def __init__(
@@ -78,6 +81,10 @@ class PropensityScoredLoss(Loss):
     title = "Propensity-scored cross-entropy"
     choose_when = "labels are many, and the rarer one is, the more often it is missing"
     paper = PROPENSITY
+    formula = r"""L &= \frac{1}{BC} \sum_{i,c} \begin{cases}
+(2 / \rho_c - 1) \operatorname{softplus}(-z_{ic}) & y_{ic} = 1 \\
+\operatorname{softplus}(z_{ic}) & y_{ic} = 0 \end{cases} \\
+\frac{1}{\rho_c} &= 1 + (\ln N - 1) \left( \frac{b + 1}{n_c + b} \right)^a"""
     needs = ("statistics",)
 
     def __init__(

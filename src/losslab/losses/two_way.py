@@ -55,6 +55,9 @@ class TwoWayLoss(Loss):
     title = "Two-way loss"
     choose_when = "ranking matters both ways, and batches hold several positives of a label"
     paper = TWO_WAY
+    formula = r"""L &= \frac{1}{B} \sum_d \ell(P_d, N_d) + \frac{1}{C} \sum_c \ell(P_c, N_c) \\
+\ell(P, N) &= \operatorname{softplus} \Bigl( T_n \log \sum_{j \in N} e^{z_j / T_n}
++ T_p \log \sum_{i \in P} e^{-z_i / T_p} \Bigr)"""
     decision = "score"
     batchwise = True
 

@@ -53,7 +53,7 @@ class Layout(NamedTuple):
     separator: str
     split: str | None
     id: str | None
-    image: str | None
+    image: str | None = None
 
     @property
     def content(self) -> list[str]:
