@@ -3,7 +3,18 @@ import re
 
 import pandas as pd
 import pytest
-from report_parts import SPECIAL, TABLE, errors, label_table, mark, page, result, rules, sure_of
+from report_parts import (
+    OF_PROBABILITIES,
+    SPECIAL,
+    TABLE,
+    errors,
+    label_table,
+    mark,
+    page,
+    result,
+    rules,
+    sure_of,
+)
 
 from losslab.reporting import (
     RESULT_PLOTS,
@@ -14,7 +25,14 @@ from losslab.reporting import (
     to_markdown,
 )
 from losslab.reporting.best_losses import find_best_losses
-from losslab.reporting.definitions import COLUMNS, HEADLINE_METRICS, OWN_METRICS
+from losslab.reporting.definitions import (
+    COLUMNS,
+    HEADLINE_METRICS,
+    OWN_METRICS,
+    lower_is_better,
+)
+
+LOWEST = {name for name in COLUMNS if lower_is_better(name)}
 
 
 @pytest.fixture
@@ -207,18 +225,29 @@ def marked(html: str, loss: str) -> set[str]:
     return set(re.findall(r'<td data-column="([^"]+)" data-value="[^"]*" class="best"', row))
 
 
-def test_page_marks_the_best_of_each_column_and_the_lowest_ranking_loss(metrics):
+def test_page_marks_the_best_of_each_column_which_is_the_lowest_of_losses_and_errors(metrics):
     html = page(metrics)
-    assert marked(html, "bce") == {"ranking_loss"}
-    assert marked(html, "db") == set(COLUMNS) - {"ranking_loss"}
+    assert "ranking_loss" in LOWEST < set(COLUMNS)
+    assert marked(html, "bce") == LOWEST
+    assert marked(html, "db") == set(COLUMNS) - LOWEST
 
 
 def test_page_marks_significant_differences(metrics):
     html = page(metrics, uncertainty=sure(0.01))
-    assert html.count('class="sign better"') == len(COLUMNS) - 1
-    assert html.count('class="sign worse"') == 1  # a higher ranking loss
+    assert html.count('class="sign better"') == len(COLUMNS) - len(LOWEST)
+    assert html.count('class="sign worse"') == len(LOWEST)  # a higher ranking loss
     assert "worse: significantly above the reference" in html
     assert 'class="sign' not in page(metrics, uncertainty=sure(0.2))
+
+
+def test_loss_without_probabilities_has_a_dash_and_no_rank_by_metrics_of_probabilities(metrics):
+    html = page({**metrics, "warp": result(0.3, probability=False)})
+    row = html.split('<tr data-loss="warp"')[1].split("</tr>")[0]
+    cells = dict(re.findall(r'data-column="([^"]+)" data-value=""[^>]*>([^<]*)<', row))
+    assert {name for name in cells if name in COLUMNS} == OF_PROBABILITIES
+    assert {cells[name] for name in OF_PROBABILITIES} == {"-"}
+    assert marked(html, "bce") == OF_PROBABILITIES
+    assert OF_PROBABILITIES.isdisjoint(marked(html, "warp"))
 
 
 def test_interval_difference_and_p_of_a_value_stand_in_its_cell(metrics):
