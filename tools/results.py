@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import choosing_docs
+import pandas as pd
 import paper_tables
 import readme
 import yaml

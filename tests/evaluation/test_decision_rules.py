@@ -241,6 +241,10 @@ def test_scutfbr_hardly_predicts_a_label_that_nothing_tells_apart():
     assert predict_labels({"thresholds": label_thresholds(truth, scores)}, scores)[:, 1].any()
 
 
+def f1_of_all(truth, predicted):
+    return 2 * (truth & predicted).sum() / (truth.sum() + predicted.sum())
+
+
 def slow_logit_adjustment(truth, scores, priors):
     """Every tau with every threshold of the adjusted logits: macro-F1 reached by tau."""
     logits, odds = np.log(scores / (1 - scores)), np.log(priors / (1 - priors))
@@ -248,7 +252,7 @@ def slow_logit_adjustment(truth, scores, priors):
     for tau in np.arange(9) / 4:
         adjusted = logits - tau * odds
         tried = [*np.unique(adjusted)[:-1], adjusted.min() - 1]
-        micro = [f1_score(truth, adjusted > cut, average="micro") for cut in tried]
+        micro = [f1_of_all(truth, adjusted > cut) for cut in tried]
         cut = min(c for c, value in zip(tried, micro, strict=True) if value >= max(micro) - 1e-12)
         reached[tau] = f1_score(truth, adjusted > cut, average="macro", zero_division=0)
     return reached

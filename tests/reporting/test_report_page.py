@@ -3,7 +3,18 @@ import re
 
 import pandas as pd
 import pytest
-from report_parts import SPECIAL, TABLE, errors, label_table, mark, page, result, rules, sure_of
+from report_parts import (
+    OF_PROBABILITIES,
+    SPECIAL,
+    TABLE,
+    errors,
+    label_table,
+    mark,
+    page,
+    result,
+    rules,
+    sure_of,
+)
 
 from losslab.reporting import (
     RESULT_PLOTS,
@@ -292,6 +303,16 @@ def test_page_marks_significant_differences(metrics):
     assert html.count('class="sign worse"') == len(LOWER)  # a higher ranking loss
     assert "worse: significantly above the reference" in html
     assert 'class="sign' not in page(metrics, uncertainty=sure(0.2))
+
+
+def test_loss_without_probabilities_has_a_dash_and_no_rank_by_metrics_of_probabilities(metrics):
+    html = page({**metrics, "warp": result(0.3, probability=False)})
+    row = html.split('<tr data-loss="warp"')[1].split("</tr>")[0]
+    cells = dict(re.findall(r'data-column="([^"]+)" data-value=""[^>]*>([^<]*)<', row))
+    assert {name for name in cells if name in COLUMNS} == OF_PROBABILITIES
+    assert {cells[name] for name in OF_PROBABILITIES} == {"-"}
+    assert marked(html, "bce") == OF_PROBABILITIES
+    assert OF_PROBABILITIES.isdisjoint(marked(html, "warp"))
 
 
 def test_interval_difference_and_p_of_a_value_stand_in_its_cell(metrics):
