@@ -116,7 +116,9 @@ def compare(
         split = split or "split"
     layout = Layout(text, labels, "auto", split, id)
     target = _dataset_file(project, name)
-    corpus = {"file": _save(data, layout, project / f"data/01_raw/{name}/{name}.parquet")}
+    corpus: dict[str, Any] = {
+        "file": _save(data, layout, project / f"data/01_raw/{name}/{name}.parquet")
+    }
     corpus |= {"text": text, "labels": labels, "split": split, "id": id}
     settings = merge_mappings(
         _nested(params or {}), {"reader": "own", "task": task, "corpus": corpus}
