@@ -118,6 +118,27 @@ def test_what_is_missing_is_told_in_one_line(invoke, tickets, params, message):
     assert message in done.stderr.strip().splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("params", "labels"),
+    [
+        ("corpus.labels=*", ["x", "y"]),
+        ("corpus.labels=x|y", ["x", "y"]),
+        ("corpus.labels=tags,corpus.separator=|", ["p", "q"]),
+        ("corpus.labels=tags,corpus.separator=bar", ["p", "q"]),
+    ],
+)
+def test_characters_that_mean_something_to_yaml_are_taken_as_they_are(
+    project, invoke, params, labels
+):
+    rows = [[f"Case {n}", "p|q" if n % 2 else "q", str(n % 2), "1"] for n in range(20)]
+    write_csv(project / "flags.csv", [["text", "tags", "x", "y"], *rows])
+    words = ("--dataset=own", "--pipelines=data", "--to-outputs=label_space")
+    done = invoke("run", *words, f"--params=corpus.file=flags.csv,{params}")
+    assert done.exit_code == 0, done.output
+    (folder,) = (project / "data/03_primary").iterdir()
+    assert read_json(folder / "label_space.json") == labels
+
+
 def test_settings_of_ones_own_data_are_a_file_of_datasets(project, invoke, tickets):
     (project / "conf/datasets/support.yml").write_text(
         "reader: csv\ncorpus: {file: tickets.csv, text: [subject, body], labels: tags}\n"

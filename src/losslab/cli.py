@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -61,6 +62,8 @@ IN_PART = {*SELECTIONS, "namespaces", "pipeline", "pipelines", "load_versions"}
 LOSS_FAILURES = (NonFiniteLossError, TrainingFailedError, FailedNodesError)
 """Errors that cost a fold of a loss: cross-validation goes on with the other folds."""
 
+YAML_INDICATOR = re.compile(r"=([*|&!%@`>#][^,]*)")
+"""A value of --params that YAML would not take as text."""
 PARAMS_FILE = "losslab.params_file"
 """Where a command's ``meta`` holds the content of ``--params-file``."""
 RUNS = "data/.runs"
@@ -134,10 +137,23 @@ def _with_params_file() -> click.Parameter:
     split: Any = option.callback
 
     def merge(context: click.Context, param: click.Parameter, value: str) -> dict[str, Any]:
-        return merge_mappings(context.meta.get(PARAMS_FILE, {}), split(context, param, value))
+        try:
+            given = split(context, param, quote_indicators(value))
+        except yaml.YAMLError as error:
+            raise click.ClickException(f"--params: {' '.join(str(error).split())}") from None
+        return merge_mappings(context.meta.get(PARAMS_FILE, {}), given)
 
     option.callback = merge
     return option
+
+
+def quote_indicators(params: str) -> str:
+    """Quote values that begin with a character that means something else in YAML.
+
+    >>> quote_indicators("corpus.labels=*,corpus.separator=|,seed=1")
+    "corpus.labels='*',corpus.separator='|',seed=1"
+    """
+    return YAML_INDICATOR.sub(lambda found: "='" + found[1].replace("'", "''") + "'", params)
 
 
 OPTIONS: list[click.Parameter] = [
