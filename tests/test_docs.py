@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 import yaml
 from click.testing import CliRunner
+from kedro.framework.startup import bootstrap_project
 
 from losslab import cli
 from losslab.baselines import METHODS
@@ -230,6 +231,7 @@ def check_parameters(options):
 def test_commands_that_are_shown_are_accepted(shown, tmp_path, monkeypatch):
     """Names, options and parameters are checked; nothing is run."""
     monkeypatch.chdir(ROOT)
+    bootstrap_project(ROOT)  # as the command line does: the project's settings
     monkeypatch.setattr(cli.kedro_run, "callback", lambda **_: None)
     monkeypatch.setattr(cli, "_explain", cli._resolve_options)
     monkeypatch.setattr(cli, "_search", lambda options: [] if cli._parameters(options) else [""])
