@@ -10,8 +10,9 @@ from plotly import graph_objects as go
 from losslab.losses import LOSSES
 from losslab.reporting.best_losses import SIGNIFICANCE_LEVEL, format_p
 from losslab.reporting.comparison import format_mean_std, markdown_table
-from losslab.reporting.plots import apply_layout, loss_colour
+from losslab.reporting.plots import apply_layout
 from losslab.reporting.report_page import as_json, page_environment, plot_as_json
+from losslab.reporting.sweep_page import COLOURS
 
 HEADLINE = "mrr"
 """The metric that the lead sentence is about."""
@@ -83,7 +84,7 @@ def draw_recall(comparison: pd.DataFrame) -> go.Figure:
             mode="markers",
             marker={
                 "size": 9,
-                "color": loss_colour(method),
+                "color": "#777777" if method in REFERENCES else COLOURS[place % len(COLOURS)],
                 "symbol": "diamond-open" if method in REFERENCES else "circle",
             },
             hovertemplate=f"{method}: %{{y:.3f}}<extra></extra>",
