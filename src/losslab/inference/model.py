@@ -75,7 +75,7 @@ def assemble_model(
     *,
     label_statistics: Mapping[str, Any],
     corpus: Mapping[str, Any],
-    task: str,
+    task: Task,
     recipe: Recipe | None,
     words: Mapping[str, Any],
     seed: int | None = None,

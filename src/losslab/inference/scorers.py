@@ -90,9 +90,10 @@ class InputMaker:
 
     def __init__(self, settings: ModelSettings, vocabulary: Mapping[str, Any]) -> None:
         loaded = load_tokenizer(settings, vocabulary)
-        is_hybrid = isinstance(loaded, HybridTokenizer)
-        self._words = loaded.vocabulary if is_hybrid else None
-        self._tokenize = TokenIds(loaded.tokenizer if is_hybrid else loaded, settings)
+        self._words: Mapping[str, Any] | None = None
+        if isinstance(loaded, HybridTokenizer):
+            self._words, loaded = loaded.vocabulary, loaded.tokenizer
+        self._tokenize = TokenIds(loaded, settings)
         self._frozen = frozen_encoder(settings)
         self._encoder = self._frozen and load_encoder(self._frozen.backbone)
 
@@ -102,7 +103,7 @@ class InputMaker:
         if self._frozen is not None:
             pooling = self._frozen.pooling
             embeddings = embed_tokens(features, self._encoder, pooling, progress=False)
-            words = {} if self._words is None else weighted_words(texts, self._words)
+            words = {} if self._words is None else weighted_words(texts, dict(self._words))
             features = {"embeddings": embeddings, **words}
         return inputs_of(features, np.arange(len(texts)))
 
