@@ -118,6 +118,7 @@ class Tracking:
         self._owns_parent = False
         self._unsent = 0
         self._failed: set[str] = set()
+        self._evaluated: list[str] = []
         self._label_statistics: dict[str, Any] = {}
         self._pipeline = Pipeline([])
         self._logged_params: set[str] = set()
@@ -143,7 +144,7 @@ class Tracking:
         """Open the parent run, let the plugin make it the active one, listen to trainings."""
         self._catalog, self._label_statistics, self._logged_params = catalog, {}, set()
         self._pipeline = pipeline
-        self._sender, self._unsent, self._failed = None, 0, set()
+        self._sender, self._unsent, self._failed, self._evaluated = None, 0, set(), []
         self._guard.on_failure = partial(_disable_plugin, run_params, pipeline, catalog)
         self._config = _mlflow_config(self._context)
         if not self._open(run_params):
@@ -426,8 +427,17 @@ class Tracking:
             of_all_seeds = _intervals(
                 metrics
             )  # the rules, a quarter of all metrics, stand in one run
-        if self._parameters["mlflow"]["log_models"]:
-            self._log_model(runs, loss)
+        self._evaluated.append(loss)
+
+    def _log_models(self) -> None:
+        """Log the models of all losses that were evaluated: at the end, when the corpus is described."""
+        if self._runs is None or not self._parameters["mlflow"]["log_models"]:
+            return
+        for loss in self._evaluated:
+            try:
+                self._log_model(self._runs, loss)
+            except Exception as error:  # noqa: BLE001 - a model that is not logged fails no run
+                logger.warning("MLflow has no model of %s: %s", loss, error)
 
     def _log_model(self, runs: TrainingRuns, loss: str) -> None:
         """Log the model of a loss's best seed, to its run."""
@@ -452,6 +462,7 @@ class Tracking:
 
     def _end(self, status: str) -> Wrapper:
         """End all runs, let the plugin end the parent once more, or do so where it does not."""
+        self._log_models()
         self._close(status)
         results = None
         with self._guard, self._request_limits():

@@ -42,11 +42,12 @@ def save_hugging_face(model: TrainedModel, folder: Path, *, replace: bool = Fals
         )
     refuse_occupied(folder, replace=replace)
     network = build_network(model)
-    head = fold_scores(network.loss, network.model.head, single=model.facts.task == "single")
-    kind = network.model.backbone.config.model_type
+    encoder: Any = network.model  # a Transformer
+    head = fold_scores(network.loss, encoder.head, single=model.facts.task == "single")
+    kind = encoder.backbone.config.model_type
     own = settings.pooling != "cls" or kind not in STANDARD
     make = _own_classifier if own else _standard_classifier
-    classifier = make(network.model.backbone, head, settings.pooling)
+    classifier = make(encoder.backbone, head, settings.pooling)
     _describe(classifier.config, model)
     with replacing(folder) as part:
         classifier.save_pretrained(part)

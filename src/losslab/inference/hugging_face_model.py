@@ -3,6 +3,7 @@
 A copy of this file goes along with exported models: ``trust_remote_code=True`` runs it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor, nn
@@ -34,8 +35,9 @@ class LosslabForSequenceClassification(PreTrainedModel):
         self.encoder = AutoModel.from_config(encoder_config)
         if hasattr(self.encoder, "pooler"):
             self.encoder.pooler = None
-        self.classifier = nn.Linear(encoder_config.hidden_size, config.num_labels)
-        self.post_init()
+        self.classifier = nn.Linear(encoder_config.hidden_size, len(config.id2label or ()))
+        initialize: Callable[[], None] = self.post_init
+        initialize()
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, **_: Any

@@ -1,6 +1,6 @@
 """A trained model as MLflow's pyfunc: a model folder, and this module to load it. No pickle."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ def _signature(model: TrainedModel) -> Any:
     from mlflow.types import ColSpec, DataType, ParamSchema, ParamSpec, Schema
     from mlflow.types.schema import AnyType, Array, Map
 
+    anything: Callable[[], Any] = AnyType
     answer = [
         ColSpec(Array(DataType.string), "labels"),
         ColSpec(Map(DataType.double), "probabilities"),
@@ -56,8 +57,8 @@ def _signature(model: TrainedModel) -> Any:
     ]
     rule = ParamSpec("rule", DataType.string, default=model.rules["primary"])
     return ModelSignature(
-        inputs=Schema([ColSpec(AnyType(), "text")]),  # a string would make "None" of null
-        outputs=Schema(answer),
+        inputs=Schema([ColSpec(anything(), "text")]),  # a string would make "None" of null
+        outputs=Schema([*answer]),
         params=ParamSchema([rule, ParamSpec("top", DataType.long, default=TOP)]),
     )
 

@@ -95,8 +95,14 @@ def assemble_model(
         raise ModelError(f"{method.name} has no seed {chosen}: it was trained with {known}")
     is_baseline = method.name in BASELINES
     weights = dict(arrays) if is_baseline else _weights_of(arrays, chosen)
-    known = {"task": task, "seed": chosen, "recipe": None if is_baseline else recipe}
-    facts = _describe(method, label_statistics, **known, words=dict(words))
+    facts = _describe(
+        method,
+        label_statistics,
+        task=task,
+        seed=chosen,
+        recipe=None if is_baseline else recipe,
+        words=dict(words),
+    )
     rules = {
         "primary": decision_rules["primary"],
         "rules": decision_rules["seeds"][str(chosen)],

@@ -155,7 +155,8 @@ def export_graph(model: TrainedModel, file: Path) -> None:
             external_data=False,
             verbose=False,
         )
-    encoder = graph.model.backbone if isinstance(settings, TransformerSettings) else graph.encoder
+    fine_tuned = isinstance(settings, TransformerSettings)
+    encoder: Any = graph.model.backbone if fine_tuned else graph.encoder
     if encoder is not None and encoder.config.model_type == "bert":
         _fuse(file, encoder.config)
 

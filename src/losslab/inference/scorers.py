@@ -95,7 +95,7 @@ class InputMaker:
 
     def __init__(self, settings: TextSettings, vocabulary: Mapping[str, Any]) -> None:
         loaded = load_tokenizer(settings, vocabulary)
-        self._words: Any = None
+        self._words: Mapping[str, Any] | None = None
         if isinstance(loaded, HybridTokenizer):
             self._words, loaded = loaded.vocabulary, loaded.tokenizer
         self._tokenize = TokenIds(loaded, settings)
@@ -108,7 +108,7 @@ class InputMaker:
         if self._frozen is not None:
             pooling = self._frozen.pooling
             embeddings = embed_tokens(features, self._encoder, pooling, progress=False)
-            words = {} if self._words is None else weighted_words(texts, self._words)
+            words = {} if self._words is None else weighted_words(texts, dict(self._words))
             features = {"embeddings": embeddings, **words}
         return inputs_of(features, np.arange(len(texts)))
 
