@@ -47,7 +47,7 @@ def told_losses(printed: str) -> list[str]:
 def test_a_small_csv_is_trained_on_with_one_command(project, invoke, tickets, caplog):
     done = invoke("run", "--dataset=own", "--pipelines=bce_loss", f"--params={COLUMNS},{SHORT}")
     assert done.exit_code == 0, done.output
-    assert "own: 20 documents, 4 labels, 1.7 per document, rarest: screen (5)" in caplog.messages
+    assert "own: 20 documents, 4 labels, 1.9 per document, rarest: screen (8)" in caplog.messages
     assert read_json(project / f"data/03_primary/{FOLDER}/label_space.json") == sorted(TOPICS)
     (recipe,) = (project / f"data/08_reporting/{FOLDER}").iterdir()
     assert read_json(recipe / "bce_loss/metrics.json")["conditions"]["dataset"] == "own"

@@ -245,7 +245,8 @@ def write_texts(folder, **texts):
         path.write_bytes(text.encode("cp1252"))
 
 
-def test_folder_of_texts_has_labels_by_folder(tmp_path):
+def test_folder_of_texts_has_labels_by_folder(tmp_path, caplog):
+    caplog.set_level("INFO", "losslab")
     write_texts(tmp_path / "notes", bug__1="Größe", bug__ui__2="Two", idea__3="Three", root="Four")
     corpus = read_own(tmp_path, file="notes")
     assert corpus.documents.to_dict("records") == [
@@ -253,6 +254,9 @@ def test_folder_of_texts_has_labels_by_folder(tmp_path):
         {"id": "bug/ui/2.txt", "text": "Two", "labels": ["bug/ui"], "split": None},
         {"id": "idea/3.txt", "text": "Three", "labels": ["idea"], "split": None},
         {"id": "root.txt", "text": "Four", "labels": [], "split": None},
+    ]
+    assert caplog.messages == [
+        "notes: 4 texts, labelled by their folders, encoding cp1252 (such as 'Größe')"
     ]
 
 

@@ -120,7 +120,8 @@ def read_own(
         wanted = wanted._replace(split=split or "split", id=id or "id")
     layout = _settle(path, wanted.among(columns), columns, sample)
     corpus = _collect(folder, path, chain(sample, table.rows), layout)
-    logger.info("%s: %s", path.name, ", ".join([*table.facts, *_describe(layout, sample)]))
+    understood = [] if columns is TEXT_FOLDER else _describe(layout, sample)
+    logger.info("%s: %s", path.name, ", ".join([*table.facts, *understood]))
     for sentence in label_warnings(corpus.documents["labels"], layout.separator):
         logger.warning("%s", sentence)
     return corpus
