@@ -145,3 +145,12 @@ def test_results_of_an_earlier_version_are_named_and_left_out(save, tmp_path, ca
 def test_nothing_to_combine_is_told(tmp_path, caplog):
     assert combine_datasets(tmp_path).empty
     assert "no reports yet" in caplog.text
+
+
+def test_references_of_retrieval_are_no_results_of_a_loss(save, tmp_path):
+    save(0.5, loss="kwls", folder="squad")
+    place = tmp_path / "squad/probe/bm25_reference/metrics.json/2026-01"
+    place.mkdir(parents=True)
+    (place / "metrics.json").write_text(json.dumps({"mean": {"mrr": 0.8}, "split": "test"}))
+    vouch_for(place / "metrics.json")
+    assert [saved.loss for saved in saved_results(tmp_path)] == ["kwls"]
