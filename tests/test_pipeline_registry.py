@@ -64,6 +64,8 @@ UNVERSIONED = {
     ),
     "fold_metrics",
     "provenance",
+    "texts",
+    "trained_model",
 }
 
 
