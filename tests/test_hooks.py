@@ -226,7 +226,7 @@ def test_means_over_seeds_by_rule_are_logged_once_and_intervals_with_every_seed(
 
 def test_the_split_corpus_is_the_input_of_every_run(project, store):
     hashes = {"id": "1a", "test": "2b"}
-    save = Node(lambda: hashes, None, "data_fingerprint", name="a_first")
+    save = Node(lambda: hashes, None, "data_fingerprint", name="describe_corpus")
     project.run(store, save, TRAIN, EVALUATE)
     for run in runs_of(store):
         (given,) = run.inputs.dataset_inputs

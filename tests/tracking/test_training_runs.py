@@ -197,18 +197,20 @@ def test_source_names_the_command_and_the_commit(tmp_path):
     assert source["command"]
 
 
-def test_a_dataset_is_the_input_of_runs_that_start_later_and_sending_it_twice_does_no_harm(
+def test_a_dataset_is_the_input_of_runs_before_and_after_and_sending_it_twice_does_no_harm(
     client, sender, runs
 ):
     operations = []
     sent = TrainingRuns(operations.append, tags={"dataset": "cwe", "recipe": "probe"})
-    sent.use_dataset("cwe", "1a2b", source="data/01_raw/cwe", facts={"documents": 3})
     sent.start("db", 1, {})
+    sent.finish("db", 1, "FINISHED")
+    sent.use_dataset("cwe", "1a2b", source="data/01_raw/cwe", facts={"documents": 3})
+    sent.start("db", 2, {})
     for operation in operations + [each for each in operations if each["do"] == "input"]:
         sender.send([operation], again=False)
-    (child,) = children(client, sender).values()
-    parent = client.get_run(sender.known_id(PARENT))
-    for run in (parent, child):
+    every = [client.get_run(sender.known_id(PARENT)), *children(client, sender).values()]
+    assert len(every) == 3
+    for run in every:
         (given,) = run.inputs.dataset_inputs
         assert (given.dataset.name, given.dataset.digest) == ("cwe", "1a2b")
         assert json.loads(given.dataset.source) == {"uri": "data/01_raw/cwe"}

@@ -49,10 +49,11 @@ class TrainingRuns:
         self._dataset: dict[str, str] = {}
 
     def use_dataset(self, name: str, digest: str, *, source: str, facts: Mapping[str, Any]) -> None:
-        """Note the dataset as the input of the parent, and of every run that is started later."""
+        """Note the dataset as the input of the parent and of every run, started before or later."""
         where = {"source_type": "local", "source": json.dumps({"uri": source})}
         self._dataset = {"name": name, "digest": digest, **where, "profile": json.dumps(facts)}
-        self._put({"do": "input", "run": PARENT, "dataset": self._dataset})
+        for key in (PARENT, *self._started.values()):
+            self._put({"do": "input", "run": key, "dataset": self._dataset})
 
     def open_parent(self, name: str, tags: Mapping[str, Any]) -> None:
         """Create the parent run, with ``tags`` of its own."""
