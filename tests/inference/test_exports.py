@@ -34,6 +34,7 @@ def encoders(tmp_path_factory):
         ("bert", "roberta", "zlpr", "multi"),
         ("bert", "bert", "ce", "single"),
         ("minilm", "bert", "tlpr", "multi"),
+        ("bert", "bert", "atl", "multi"),
     ],
 )
 def test_transformers_gives_the_same_probabilities(encoders, tmp_path, recipe, encoder, loss, task):

@@ -18,6 +18,7 @@ from losslab.inference.hugging_face_model import LosslabConfig, LosslabForSequen
 from losslab.inference.model import TrainedModel
 from losslab.inference.scorers import build_network, require_recipe
 from losslab.losses import Loss
+from losslab.models.text_model import ThresholdModel
 from losslab.parameters import TransformerSettings
 
 STANDARD = ("bert", "roberta")
@@ -43,7 +44,10 @@ def save_hugging_face(model: TrainedModel, folder: Path, *, replace: bool = Fals
     refuse_occupied(folder, replace=replace)
     network = build_network(model)
     encoder: Any = network.model  # a Transformer
-    head = fold_scores(network.loss, encoder.head, single=model.facts.task == "single")
+    if isinstance(encoder, ThresholdModel):
+        encoder = encoder.model
+    head = margins(encoder.head) if network.loss.threshold_logit else encoder.head
+    head = fold_scores(network.loss, head, single=model.facts.task == "single")
     kind = encoder.backbone.config.model_type
     own = settings.pooling != "cls" or kind not in STANDARD
     make = _own_classifier if own else _standard_classifier
@@ -57,6 +61,15 @@ def save_hugging_face(model: TrainedModel, folder: Path, *, replace: bool = Fals
         _save_notes(model, part, own=own)
         write_manifest(part)
     return own
+
+
+def margins(head: nn.Linear) -> nn.Linear:
+    """The layer of ``z - t``, where the last output of ``head`` is t."""
+    layer = nn.Linear(head.in_features, head.out_features - 1)
+    with torch.no_grad():
+        layer.weight.copy_(head.weight[:-1] - head.weight[-1:])
+        layer.bias.copy_(head.bias[:-1] - head.bias[-1:])
+    return layer
 
 
 def fold_scores(loss: Loss, head: nn.Linear, *, single: bool) -> nn.Linear:

@@ -26,7 +26,7 @@ from losslab.inference.folder import (
 )
 from losslab.inference.model import TrainedModel
 from losslab.inference.scorers import CPU_TOKENS, build_network, make_scorer, text_settings
-from losslab.models.text_model import TextModel
+from losslab.models.text_model import TextModel, ThresholdModel
 from losslab.parameters import (
     HybridSettings,
     LSTMSettings,
@@ -54,7 +54,8 @@ class ScoreGraph(nn.Module):
         self.transform = network.loss.scores
         self.pooling = frozen.pooling if frozen else ""
         self.encoder = load_encoder(frozen.backbone).eval() if frozen else None
-        for encoder in (self.encoder, getattr(self.model, "backbone", None)):
+        inner = self.model.model if isinstance(self.model, ThresholdModel) else self.model
+        for encoder in (self.encoder, getattr(inner, "backbone", None)):
             if encoder is not None:  # quicker than fused attention taken apart
                 encoder.set_attn_implementation("eager")
 

@@ -21,7 +21,7 @@ from losslab.features.tfidf import weigh_words
 from losslab.features.tokens import TokenIds
 from losslab.inference.model import TrainedModel
 from losslab.losses import LabelStatistics, build_loss
-from losslab.models.text_model import TextModel, build_model
+from losslab.models.text_model import TextModel, ThresholdModel, build_model
 from losslab.parameters import (
     ModelSettings,
     Recipe,
@@ -140,7 +140,8 @@ def build_network(model: TrainedModel) -> ModelWithLoss:
         task=facts.task,
         **facts.method.options,
     )
-    empty = _empty_model(recipe.model, model)
+    empty = _empty_model(recipe.model, model, len(model.labels) + loss.threshold_logit)
+    empty = ThresholdModel(empty) if loss.threshold_logit else empty
     network = ModelWithLoss(empty, loss, regularizers=recipe.training.regularizers)
     try:
         return load_weights(network, model.weights).eval()
@@ -150,23 +151,24 @@ def build_network(model: TrainedModel) -> ModelWithLoss:
         ) from error
 
 
-def _empty_model(settings: ModelSettings, model: TrainedModel) -> TextModel:
+def _empty_model(settings: ModelSettings, model: TrainedModel, num_labels: int) -> TextModel:
     """A model of the shapes that the weights have."""
     if isinstance(settings, TransformerSettings):
         from losslab.models.transformer import Transformer
 
-        return Transformer(settings, num_labels=len(model.labels), pretrained=False)
-    return build_model(settings, _shapes(model.weights), num_labels=len(model.labels))
+        return Transformer(settings, num_labels=num_labels, pretrained=False)
+    return build_model(settings, _shapes(model.weights), num_labels=num_labels)
 
 
 def _shapes(weights: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Features without documents, of the dimensions that trained weights have."""
+    weights = {name.replace("model.", ""): array for name, array in weights.items()}
     shapes: dict[str, np.ndarray] = {}
-    if "model.embedding.weight" in weights:
-        shapes["vectors"] = np.zeros_like(weights["model.embedding.weight"])
-    if "model.words.weight" in weights:
-        shapes["num_words"] = np.array([len(weights["model.words.weight"])])
-    for name in ("model.projection.weight", "model.layers.1.weight"):
+    if "embedding.weight" in weights:
+        shapes["vectors"] = np.zeros_like(weights["embedding.weight"])
+    if "words.weight" in weights:
+        shapes["num_words"] = np.array([len(weights["words.weight"])])
+    for name in ("projection.weight", "layers.1.weight"):
         if name in weights:
             shapes["embeddings"] = np.zeros((0, weights[name].shape[1]), dtype=np.float32)
     return shapes

@@ -43,7 +43,7 @@ class CNN(TextModel):
         """Pixels from -1 to 1: documents x 3 x height x width."""
         return inputs["pixels"].permute(0, 3, 1, 2).float() / 127.5 - 1
 
-    def classify(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
-        """Logits: documents x labels."""
-        logits: Tensor = self.head(self.dropout(self.layers(embedded).mean(dim=(2, 3))))
-        return logits
+    def represent(self, embedded: Tensor, **inputs: Tensor) -> Tensor:
+        """The mean over positions: documents x channels."""
+        represented: Tensor = self.layers(embedded).mean(dim=(2, 3))
+        return represented

@@ -244,7 +244,8 @@ class Recipe(Settings):
 
     @model_validator(mode="after")
     def _contrast_has_something_to_train(self) -> "Recipe":
-        if self.training.regularizers.mulsupcon and isinstance(self.model, ProbeSettings):
+        frozen = isinstance(self.model, ProbeSettings | ImageProbeSettings)
+        if self.training.regularizers.mulsupcon and frozen:
             raise ValueError(
                 "training.regularizers.mulsupcon moves documents, whose embeddings a probe leaves as "
                 "they are: set it to 0, or take a recipe that trains them"
