@@ -72,15 +72,15 @@ def test_locked_database_gets_what_it_missed_from_the_next_run(database, tmp_pat
     store = SimpleNamespace(url=f"sqlite:///{database}")
     lock = sqlite3.connect(database, isolation_level=None)
     lock.execute("BEGIN EXCLUSIVE")
+    before = set(threading.enumerate())
     run = Run(tmp_path / "outbox", store)
     run.train("first")
     assert run.end() > 0
     assert list(run.journal.file.parent.glob("*.jsonl")) == [run.journal.file]
     assert Journal.take(run.journal.file) is None  # an attempt still waits for the database
     lock.close()
-    for thread in threading.enumerate():
-        if thread.name == "mlflow-outbox":
-            thread.join(timeout=60)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(timeout=60)
     monkeypatch.setattr("losslab.tracking.outbox.SILENCE", 30)
     run = Run(tmp_path / "outbox", store)
     run.train("second")
