@@ -22,7 +22,7 @@ from losslab.data.download.archives import Limits
 from losslab.data.download.fetch import ByHandError, FetchOptions, fetch
 from losslab.data.download.raw_folder import is_sample, overview
 from losslab.data.download.sources import SOURCES, Download, Source
-from losslab.data.readers import READERS
+from losslab.data.readers import FILE_READERS, READERS
 from losslab.errors import FetchError
 
 QUICK = FetchOptions(timeout=0.5, retries=0)
@@ -513,7 +513,7 @@ def test_what_needs_no_fetching_is_told_so(tmp_path, caplog):
     assert "comes with the package cwe2" in caplog.text
 
 
-USER_FILES = {"csv", "jsonl"}  # formats of user data, which has no source
+USER_FILES = set(FILE_READERS)
 
 
 def test_every_reader_has_a_source_and_every_source_a_reader():
