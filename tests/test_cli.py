@@ -13,6 +13,9 @@ from kedro.framework.cli.project import run as kedro_run
 from losslab.cli import _recipe_names
 from losslab.errors import CorpusError, NonFiniteLossError
 from losslab.losses import LOSSES
+from losslab.parameters import losses_for_task
+
+TRAININGS = len(losses_for_task("multi"))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +42,7 @@ from losslab.losses import LOSSES
         (["--pipeline=dbloss"], "unknown pipeline 'dbloss'; did you mean 'db_loss'?"),
         (["--nodes=trian"], "unknown node 'trian'; did you mean 'train'?"),
         (["--to-nodes=db_los.train"], "unknown node 'db_los.train'; did you mean 'db_loss.train'?"),
-        (["--from-nodes=train"], "'train' is the end of 31 nodes, such as modelling."),
+        (["--from-nodes=train"], f"'train' is the end of {TRAININGS} nodes, such as modelling."),
         (["--namespaces=moddeling"], "unknown namespace 'moddeling'; did you mean 'modelling'?"),
         (["--tags=trainin"], "unknown tag 'trainin'; did you mean 'training'?"),
         (["--to-outputs=db_loss.metrics"], "unknown dataset 'db_loss.metrics'; did you mean"),

@@ -190,7 +190,8 @@ def test_runs_keep_decision_rules_and_the_report(client, runs):
     own = [file.path for file in client.list_artifacts(child.info.run_id)]
     assert own == ["decision_rules.json"]
     kept = {file.path for file in client.list_artifacts(parent)}
-    assert kept == {"comparison.csv", "corpus_table.csv", "report.html", "uncertainty.json"}
+    tables = {"comparison.csv", "corpus_table.csv", "diagnosis.json", "uncertainty.json"}
+    assert kept == {*tables, "report.html"}
 
 
 def test_report_refuses_results_that_differ_in_more_than_the_loss_or_marks_them(
@@ -324,7 +325,7 @@ def test_one_loss_runs_by_itself_and_leaves_the_others_alone(project, invoke, fl
     assert [f.name for f in (project / "data/06_models/cwe/probe").iterdir()] == ["db_loss"]
     reports = {path.name for path in (project / REPORTS / "db_loss").iterdir()}
     kept = {"metrics.json", "resamples.safetensors", "errors.json", "score_curves.parquet"}
-    assert reports == {*kept, "latest"}
+    assert reports == {*kept, "label_doubts.npz", "latest"}
 
 
 def test_same_seed_gives_the_same_files_in_any_process_and_another_seed_another_model(

@@ -57,6 +57,7 @@ def create_registry(
     registry = dict(_registry(task, chosen, tuple(beside), soft_zlpr, modality))
     if modality == "text":
         registry["predict"] = predict.create_pipeline(predicting, explain=explain)
+        registry["retrieval"] = retrieval.create_pipeline(losses_for_task("retrieval"))
     return registry
 
 
@@ -110,7 +111,6 @@ def _registry(
         "sweep": sweep.create_pipeline(),
         "search": _searches(chosen, every),
         "search_report": search.create_report(),
-        "retrieval": retrieval.create_pipeline(losses_for_task("retrieval")),
         "meta_analysis": meta_analysis.create_pipeline(),
         "paper_tables": reporting.create_paper_tables(),
         "__default__": every + baselines + report,

@@ -17,8 +17,10 @@ from losslab.datasets import (
     CSVDataset,
     FigureDataset,
     JSONDataset,
+    MappedTensorsDataset,
     PageDataset,
     ParquetDataset,
+    PredictedLabelsDataset,
     PredictionsDataset,
     RawFolderDataset,
     SoftLabelsDataset,
@@ -72,6 +74,11 @@ CASES = {
         {"w": np.arange(6, dtype=np.float32).reshape(2, 3).T},
         lambda left, right: np.testing.assert_array_equal(left["w"], right["w"]),
     ),
+    "mapped": (
+        lambda path: MappedTensorsDataset(filepath=path, version=NEWEST),
+        {"w": np.arange(6, dtype=np.float32).reshape(2, 3).T},
+        lambda left, right: np.testing.assert_array_equal(left["w"], right["w"]),
+    ),
     "sparse": (
         lambda path: SparseMatrixDataset(filepath=path, version=NEWEST),
         MATRIX,
@@ -95,7 +102,8 @@ CASES = {
 def test_every_kind_of_checked_dataset_is_a_case():
     kinds = {each for each in vars(datasets).values() if isinstance(each, type)}
     made = {type(make("file")) for make, _, _ in CASES.values()}
-    assert made == {each for each in kinds if issubclass(each, Checked)}
+    streamed = {PredictedLabelsDataset}  # written while they are made: tests/inference
+    assert made | streamed == {each for each in kinds if issubclass(each, Checked)}
 
 
 @pytest.fixture(params=CASES, ids=str)

@@ -12,7 +12,7 @@ from losslab.features.compute import compute_features, learn_tokenizer
 from losslab.features.tfidf import learn_vocabulary, weigh_words
 from losslab.inference.model import TrainedModel, assemble_model
 from losslab.losses import LOSSES, LabelStatistics, build_loss
-from losslab.models.text_model import build_model
+from losslab.models.text_model import ThresholdModel, build_model
 from losslab.parameters import LossSettings, Recipe, TfidfSettings
 from losslab.training.network import ModelWithLoss
 
@@ -58,9 +58,12 @@ def make_network(recipe: Recipe, loss: str, task: str = "multi") -> ModelWithLos
     torch.manual_seed(0)
     features = compute_features(recipe.model, TEXTS, learn_tokenizer(recipe.model, TEXTS))
     statistics = LabelStatistics([5, 3, 2], 10, 0.5)
+    made = build_loss(loss, statistics, groups=[0, 0, 1], task=task, **LOSSES[loss].defaults())
+    num_labels = len(LABELS) + made.threshold_logit
+    model = build_model(recipe.model, features, num_labels=num_labels)
     network = ModelWithLoss(
-        build_model(recipe.model, features, num_labels=len(LABELS)),
-        build_loss(loss, statistics, groups=[0, 0, 1], task=task, **LOSSES[loss].defaults()),
+        ThresholdModel(model) if made.threshold_logit else model,
+        made,
         regularizers=recipe.training.regularizers,
     )
     with torch.no_grad():

@@ -16,6 +16,12 @@ from losslab.parameters import LossSettings, Recipe, namespace, validate_paramet
 from losslab.parameters.validation import complete_recipes, merge_mappings
 from losslab.settings import CONFIG_LOADER_ARGS
 
+REGULARIZERS = {
+    "rdrop": 0,
+    "adversarial": 0,
+    "adversarial_epsilon": 0.1,
+    "mulsupcon_temperature": 0.1,
+}
 SPLIT = {
     "by": "stratified",
     "validation": 0.2,
@@ -179,7 +185,7 @@ def test_a_mistake_is_named_with_what_was_expected(parameters, change, message):
         ({"dropout": 1}, {}, "parameter 'recipes.probe.model.dropout': .*less than 1, got 1"),
         (
             {},
-            {"regularizers": {"mulsupcon": 0.1}},
+            {"regularizers": {**REGULARIZERS, "mulsupcon": 0.1}},
             "parameter 'recipes.probe': training.regularizers.mulsupcon .*a probe leaves as they are",
         ),
         ({}, {"schedule": "liner"}, "'liner'; did you mean 'linear'"),

@@ -101,7 +101,7 @@ def test_rows_are_kept_where_not_one_can_be_read(project, invoke):
     file.write_text(f"{header}\n98,Torn\n", encoding="utf-8")
     done = run_data(invoke)
     assert done.exit_code == 1
-    assert "expected at least one document, found none" in done.stderr
+    assert "1 of 1 rows were rejected (100.0%)" in done.stderr
     kept = project / "data/02_intermediate/cwe/rejected_rows.csv"
     assert len(pd.read_csv(newest(kept))) == 1
 

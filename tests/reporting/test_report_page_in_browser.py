@@ -12,7 +12,7 @@ from scipy import sparse
 
 from losslab.losses import LOSSES
 from losslab.reporting import CorpusPart, draw_cooccurrence
-from losslab.reporting.definitions import METRICS, MORE_METRICS
+from losslab.reporting.definitions import MORE_METRICS
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 DRIVER = shutil.which("chromedriver")
@@ -551,7 +551,8 @@ def test_headers_of_the_rank_map_stay_apart_on_a_phone(browser, address):
     load(browser, address)
     draw_everything(browser)
     heads = rectangles(browser, "#ranks .xtick text")
-    assert len(heads) == len(METRICS)
+    shown = browser.execute_script("return document.getElementById('ranks').data[0].x.length")
+    assert len(heads) == shown > 5
     assert not [pair for pair in pairwise(sorted(heads)) if overlap(*pair)]
 
 

@@ -24,7 +24,8 @@ def probability_metrics(truth: np.ndarray, scores: np.ndarray) -> dict[str, np.n
 def count_bins(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """By label and bin of the score: entries, sum of scores, positives (3 x labels x bins).
 
-    >>> count_bins(np.array([[True], [False]]), np.array([[0.25], [0.21]]))[:, 0, 2].tolist()
+    >>> counts = count_bins(np.array([[True], [False]]), np.array([[0.25], [0.21]]))
+    >>> counts[:, 0, 2].round(2).tolist()
     [2.0, 0.46, 1.0]
     """
     labels = scores.shape[1]

@@ -88,7 +88,8 @@ def _best_order(ranks: PositiveRanks, weights: np.ndarray) -> PositiveRanks:
 def average_terms(totals: Mapping[str, Any], documents: int) -> dict[str, Any]:
     """Totals over documents to means; what has a best is divided by that instead, 0/0 being 0.
 
-    >>> average_terms({"psp_at_1": 3.0, "psp_at_1/best": 4.0, "ranking_loss": 5.0}, 10)
+    >>> means = average_terms({"psp_at_1": 3.0, "psp_at_1/best": 4.0, "ranking_loss": 5.0}, 10)
+    >>> {name: float(mean) for name, mean in means.items()}
     {'psp_at_1': 0.75, 'ranking_loss': 0.5}
     """
     return {

@@ -21,6 +21,7 @@ class TwoTower(TextModel):
 
     Inputs are those of the tower, with the prefix ``question_`` or ``candidate_``.
 
+    >>> import torch
     >>> from losslab.models.probe import Probe
     >>> probe = Probe(embedding_dim=8, num_labels=8, hidden_dim=4, dropout=0.0)
     >>> towers = TwoTower(probe, scale=20.0, residual=True)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from losslab.parameters.base import Count, Seed, Settings
+from losslab.parameters.base import MAX_COUNT, Count, Seed, Settings
 
 Columns = str | Annotated[list[str], Field(min_length=1)]
 
@@ -18,7 +18,9 @@ class PredictSettings(Settings):
     file: str = Field(description="CSV, JSON lines, or a text on each line")
     text: Columns = Field(description="column of the text, or several")
     id: str | None = Field(description="column of an id")
-    top: int = Field(ge=0, description="labels whose probability is told though not predicted")
+    top: int = Field(
+        ge=0, le=MAX_COUNT, description="labels whose probability is told though not predicted"
+    )
     explain: bool = Field(description="name the words that each label hangs on")
     max_words: Count | None = Field(description="words of a text that are deleted to explain it")
 

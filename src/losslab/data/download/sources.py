@@ -247,9 +247,9 @@ SOURCES: dict[str, Source] = {
         steps=(
             "log in and download "
             "https://www.kaggle.com/datasets/neha1703/movie-genre-from-its-poster",
-            "put MovieGenre.csv and the folder SampleMoviePosters into {folder}",
             "for posters that are missing, download the addresses of the sheet's column Poster into "
             "SampleMoviePosters, named by imdbId, such as 114709.jpg",
+            "put MovieGenre.csv and the folder SampleMoviePosters into {folder}",
         ),
         folder="SampleMoviePosters",
     ),
