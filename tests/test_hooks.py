@@ -38,6 +38,8 @@ seed: 1
 soft_labels: {soft_zlpr: classic}
 db_loss: {name: db, options: {gamma: 2.0}}
 bce_loss: {name: bce, options: {}}
+modality: text
+predict: {loss: bce, explain: false}
 mlflow: {log_models: false, register_as: null}
 """
 FACTS = {"select_by": "macro_f1", "best_epoch": 1, "epochs": 4, "ended_by": "budget", "mark": None}
