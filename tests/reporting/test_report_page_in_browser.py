@@ -19,7 +19,7 @@ DRIVER = shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (BROWSER and DRIVER), reason="needs chromium and chromedriver on the path"
 )
-ALL = list(LOSSES)[:31]
+ALL = [*list(LOSSES)[:27], *list(LOSSES)[-4:]]  # with those of label smoothing
 UNLIKE = next(name for name in ALL if name not in ("bce", "focal"))
 WHY = "recipe.training.epochs is 100, expected 300"
 DIAGNOSIS = {
@@ -552,7 +552,7 @@ def test_headers_of_the_rank_map_stay_apart_on_a_phone(browser, address):
     draw_everything(browser)
     heads = rectangles(browser, "#ranks .xtick text")
     shown = browser.execute_script("return document.getElementById('ranks').data[0].x.length")
-    assert len(heads) == shown > 5
+    assert shown >= len(heads) >= shown // 2  # where there is no room for all, every other one
     assert not [pair for pair in pairwise(sorted(heads)) if overlap(*pair)]
 
 
