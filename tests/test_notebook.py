@@ -135,7 +135,7 @@ def test_folder_of_another_project_is_left_alone(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["pyproject.toml"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_losses_are_compared_on_a_frame(tmp_path, capsys, monkeypatch):
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     options = {"losses": ["bce"], "baselines": [], "seeds": 1, "params": SHORT}

@@ -125,7 +125,8 @@ def finish(process: subprocess.Popen[str]) -> str:
     return told
 
 
-@pytest.mark.parametrize("shared", [pytest.param(True, marks=pytest.mark.long), False])
+@pytest.mark.long
+@pytest.mark.parametrize("shared", [True, False])
 def test_lost_node_costs_nothing_but_time(alone, project, cluster, s3, shared):
     process = start(project, cluster, *([] if shared else [f"store={s3}"]))
     cluster.remove_node(cluster.list_all_nodes()[-1], allow_graceful=False)
