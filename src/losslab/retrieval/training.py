@@ -215,8 +215,14 @@ def _check_recipe(recipe: Recipe) -> None:
     name = f"recipes.{recipe.name}.training"
     if recipe.training.processes > 1:
         raise ParameterError(f"{name}.processes: retrieval trains in one process; set it to 1")
-    if recipe.training.regularizers.adversarial:
+    regularizers = recipe.training.regularizers
+    if regularizers.adversarial:
         raise ParameterError(
             f"{name}.regularizers.adversarial perturbs embeddings of single documents, which "
             "retrieval has not; set it to 0"
+        )
+    if regularizers.mulsupcon:
+        raise ParameterError(
+            f"{name}.regularizers.mulsupcon compares documents by their labels, and questions have "
+            "none; set it to 0"
         )
