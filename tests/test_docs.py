@@ -280,8 +280,8 @@ def test_the_guide_takes_every_summary_of_a_run(tmp_path, monkeypatch):
     (tmp_path / "results").mkdir()
     (tmp_path / "results/news.json").write_text(json.dumps(summary | {"dataset": "news"}))
     (tmp_path / "results/times.json").write_text("{}")
-    page = choosing_docs.render("<!-- results -->\nold\n<!-- /results -->")
-    assert "old" not in page
+    page = choosing_docs.render("<!-- results -->\nan older page\n<!-- /results -->")
+    assert "an older page" not in page
     assert "### news, recipe probe" in page
     assert page.index("| balanced | `db` | 0.900") < page.index("| asymmetric | `asl` | 0.800")
     assert "better than `bce` by macro-F1 (paired bootstrap, Holm): `db`." in page

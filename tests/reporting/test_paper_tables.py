@@ -279,7 +279,10 @@ def test_document_in_the_repository_is_what_the_collected_results_give():
 
 
 def test_collected_results_give_the_same_tables_as_the_runs_themselves(reports):
-    spread = {**metrics(0.8765, seeds=3), "std": {"micro_f1": 0.00314, "unknown": 1.0}}
+    spread = {
+        **metrics(0.8765, seeds=3),
+        "std": {"micro_f1": 0.00314, "macro_f1": None, "unknown": 1.0},
+    }
     save(reports / "reuters/probe/db_loss", "metrics.json", "2026-01-03", spread, commit="0" * 40)
     ours, sizes = find_our_results(reports), {"reuters": "1 / 2 / 3"}
     kept = reports / "reuters_probe.json"

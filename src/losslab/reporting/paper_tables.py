@@ -106,8 +106,8 @@ def as_json(result: OurResult) -> dict[str, Any]:
     columns = columns_of_papers()
     facts = asdict(result)
     for name in ("metrics", "std"):
-        values = facts[name].items()
-        facts[name] = {key: round(value, 5) for key, value in values if key in columns}
+        shown = {key: facts[name].get(key) for key in sorted(columns)}
+        facts[name] = {key: round(value, 5) for key, value in shown.items() if value is not None}
     return facts
 
 
@@ -117,8 +117,8 @@ def read_results(folder: Path) -> tuple[dict[Key, OurResult], dict[str, str]]:
     for file in sorted(folder.glob("*_*.json")):
         content = json.loads(file.read_text(encoding="utf-8"))
         dataset = content["dataset"]
-        documents[dataset] = content.get("documents", "unknown numbers of")
-        for loss, facts in content.get("papers", {}).items():
+        documents[dataset] = content["documents"]
+        for loss, facts in content["papers"].items():
             found[dataset, content["recipe"], loss] = OurResult(**facts)
     return found, documents
 
